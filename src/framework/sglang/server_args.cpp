@@ -10,6 +10,7 @@
 #include "framework/vllm/resolve.h"
 #include "mesh/reported_memory.h"
 #include "model/type_of.h"
+#include "workload/engine_release.h"
 #include "workload/serve_gpus.h"
 
 namespace memtape::sglang {
@@ -144,7 +145,7 @@ class Reader {
 
   void version() {
     a_.version = options_.text("engine-version", kVersion);
-    take(generation_of(a_.version), a_.generation);
+    take(engine_release(options_, Package::sglang, kVersion, request_.release), a_.release);
   }
 
   void model() {
@@ -234,7 +235,7 @@ class Reader {
     constexpr double kShare = 0.95, kSensitivity = 0.1, kLeast = 0.8, kMost = 1.05;
     constexpr double kLayers = 24, kWidth = 1024;
     if (!whole_.has("vision_config")) return 1;
-    if (a_.generation == Generation::table) return kShare;
+    if (!a_.release.has(changes::kSglangReservesByDevice)) return kShare;
     const Config vision = whole_.object("vision_config");
     const double layers = vision.number("num_hidden_layers", kLayers);
     const double width = vision.number("hidden_size", kWidth);
@@ -257,7 +258,7 @@ class Reader {
       input.prefill_graph_max = a_.max_total_tokens;
     take(options_.integer("max-prefill-tokens", 16384, {1, 1 << 24}), input.max_prefill_tokens);
     if (problem_) return;
-    const Defaults defaults = defaults_of(a_.generation, input);
+    const Defaults defaults = defaults_of(a_.release, input);
     a_.chunked_prefill_size = defaults.chunked_prefill_size > 0 ? defaults.chunked_prefill_size
                                                                 : input.max_prefill_tokens;
     a_.graph_max_batch = defaults.graph_max_batch;
@@ -278,7 +279,7 @@ class Reader {
     if (a_.mamba_full_memory_ratio <= 0)
       fail(bad_input("is no ratio", "--mamba-full-memory-ratio", "more than 0"));
     a_.radix_cache = !options_.has("disable-radix-cache");
-    a_.tracks_states = a_.generation == Generation::current && has_extra_buffer(whole_);
+    a_.tracks_states = a_.release.has(changes::kSglangTracksStates) && has_extra_buffer(whole_);
     a_.hybrid_swa = has_swa_pool(whole_) && !options_.has("disable-hybrid-swa-memory");
   }
 

@@ -17,7 +17,7 @@ namespace memtape::sglang {
 
 struct ServerArgs {
   std::string version;
-  Generation generation = Generation::current;
+  Release release;
   double mem_fraction_static = 0;
   std::int64_t context_length = 0, chunked_prefill_size = 0, graph_max_batch = 0, page_size = 1;
   std::optional<std::int64_t> max_running_requests, max_total_tokens, max_mamba_cache_size;

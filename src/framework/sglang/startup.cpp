@@ -139,13 +139,10 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
   {
     const std::vector<Tensor> barriers = group_barriers();
     stages.begun = at();
-    // Neither is in 0.4.5, the maps alone are in 0.5.2, both in 0.5.9.
-    const bool has_maps = args.generation >= Generation::tiers;
-    const bool extends_ropes = args.generation >= Generation::formula;
     std::vector<Tensor> locations;
-    if (has_maps) locations = locate_experts(config);
+    if (args.release.has(changes::kSglangLocatesExperts)) locations = locate_experts(config);
     Worker worker(config, model, quantization);
-    worker.load(*factory, extends_ropes, startup);
+    worker.load(*factory, args.release.has(changes::kSglangExtendsRopes), startup);
     stages.loaded = at();
     worker.prefill();
     stages.prefilled = at();

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <span>
-
-#include <fmt/format.h>
 
 namespace memtape::sglang {
 namespace {
@@ -28,17 +25,17 @@ constexpr std::array kCurrentTiers{
     Tier{60 * kMiBPerGiB, 4096, 32, 160},   Tier{90 * kMiBPerGiB, 8192, 256, 512},
     Tier{160 * kMiBPerGiB, 8192, 256, 512}, Tier{kNoLimit, 16384, 512, 512},
 };
-constexpr std::array kPiecewiseTiers{
+constexpr std::array kPrefillGraphTiers{
     Tier{20 * kMiBPerGiB, 2048, 8, 8},      Tier{35 * kMiBPerGiB, 2048, 24, 80},
     Tier{60 * kMiBPerGiB, 4096, 32, 160},   Tier{90 * kMiBPerGiB, 8192, 256, 512},
     Tier{160 * kMiBPerGiB, 8192, 256, 512}, Tier{kNoLimit, 16384, 512, 512},
 };
-constexpr std::array kFormulaTiers{
+constexpr std::array kUseTiers{
     Tier{20 * kMiBPerGiB, 2048, 8, 8},      Tier{35 * kMiBPerGiB, 2048, 16, 80},
     Tier{60 * kMiBPerGiB, 4096, 32, 160},   Tier{90 * kMiBPerGiB, 8192, 256, 512},
     Tier{160 * kMiBPerGiB, 8192, 256, 512}, Tier{kNoLimit, 16384, 512, 512},
 };
-constexpr std::array kReserveTiers{
+constexpr std::array kDeviceTiers{
     Tier{35 * kMiBPerGiB, 2048, 8, 80},
     Tier{90 * kMiBPerGiB, 8192, 160, 160},
     Tier{160 * kMiBPerGiB, 8192, 256, 256},
@@ -49,15 +46,12 @@ constexpr std::array kTableTiers{
     Tier{kNoLimit, 8192, 160, 160},
 };
 
-std::span<const Tier> tiers_of(Generation generation) {
-  switch (generation) {
-    case Generation::table: return kTableTiers;
-    case Generation::tiers: return kReserveTiers;
-    case Generation::formula: return kFormulaTiers;
-    case Generation::piecewise: return kPiecewiseTiers;
-    case Generation::current: return kCurrentTiers;
-  }
-  return kCurrentTiers;
+std::span<const Tier> tiers_of(const Release& release) {
+  if (release.has(changes::kSglangFillsSmallDevices)) return kCurrentTiers;
+  if (release.has(changes::kSglangReservesForPrefillGraphs)) return kPrefillGraphTiers;
+  if (release.has(changes::kSglangReservesByUse)) return kUseTiers;
+  if (release.has(changes::kSglangReservesByDevice)) return kDeviceTiers;
+  return kTableTiers;
 }
 
 /// mem_fraction_static by the number of tensor ranks.
@@ -68,7 +62,7 @@ double share_of_table(int tp) {
   return tp >= 2 ? 0.87 : 0.88;
 }
 
-double reserve_of_tiers(const DefaultsInput& in) {
+double reserve_by_device(const DefaultsInput& in) {
   const double ranks = in.tp * in.pp;
   if (in.gpu_mib < 35 * kMiBPerGiB) return (2.8 + ranks / 10) * kMiBPerGiB;
   if (in.gpu_mib < 90 * kMiBPerGiB) return (9.5 + ranks / 2) * kMiBPerGiB;
@@ -93,7 +87,7 @@ std::int64_t prefill_graphs(std::int64_t most) {
 }
 
 /// The reserve in MiB for activations, graphs and what ranks need to talk.
-double reserve_of_formula(Generation generation, const DefaultsInput& in, const Defaults& chosen) {
+double reserve_by_use(const Release& release, const DefaultsInput& in, const Defaults& chosen) {
   constexpr double kMetadata = 512, kPerToken = 1.5, kPerSequence = 2, kPerPrefillGraph = 8;
   constexpr double kLeastTokens = 2048, kLargeDevice = 60 * kMiBPerGiB;
   constexpr std::int64_t kMostMlaTokens = 8192;
@@ -101,10 +95,9 @@ double reserve_of_formula(Generation generation, const DefaultsInput& in, const 
       chosen.chunked_prefill_size > 0 ? chosen.chunked_prefill_size : in.max_prefill_tokens);
   double reserve = kMetadata + std::max(tokens, kLeastTokens) * kPerToken;
   reserve += in.tp * in.pp / 8.0 * kMiBPerGiB;
-  const bool is_current = generation == Generation::current;
-  if (in.graphs || !is_current)
+  if (in.graphs || !release.has(changes::kSglangFillsSmallDevices))
     reserve += static_cast<double>(chosen.graph_max_batch) * kPerSequence;
-  if (generation != Generation::formula && in.prefill_graphs) {
+  if (release.has(changes::kSglangReservesForPrefillGraphs) && in.prefill_graphs) {
     std::int64_t most = in.mla ? std::min(kMostMlaTokens, chosen.chunked_prefill_size)
                                : chosen.chunked_prefill_size;
     most = std::min(most, in.prefill_graph_max.value_or(most));
@@ -118,42 +111,25 @@ double rounded(double share) { return std::round(share * 1000) / 1000; }
 
 }  // namespace
 
-Result<Generation> generation_of(std::string_view version) {
-  std::array<std::int64_t, 3> parts{};
-  std::string_view left = version.substr(version.starts_with('v') ? 1 : 0);
-  for (std::int64_t& part : parts) {
-    const auto [at, error] = std::from_chars(left.data(), left.data() + left.size(), part);
-    if (error != std::errc() || part < 0 || part > 999)
-      return bad_input(fmt::format("\"{}\" is no version", version), "--engine-version",
-                       "like 0.5.23");
-    left.remove_prefix(static_cast<std::size_t>(at - left.data()));
-    if (left.starts_with('.')) left.remove_prefix(1);
-  }
-  const std::int64_t number = (parts[0] * 1000 + parts[1]) * 1000 + parts[2];
-  if (number <= 4'007) return Generation::table;
-  if (number <= 5'002) return Generation::tiers;
-  if (number <= 5'009) return Generation::formula;
-  return number <= 5'013 ? Generation::piecewise : Generation::current;
-}
-
-Defaults defaults_of(Generation generation, const DefaultsInput& in) {
+Defaults defaults_of(const Release& release, const DefaultsInput& in) {
   Defaults chosen;
-  for (const Tier& tier : tiers_of(generation)) {
+  for (const Tier& tier : tiers_of(release)) {
     if (in.gpu_mib >= tier.below_mib) continue;
     chosen.chunked_prefill_size = in.chunked_prefill_size.value_or(tier.chunk);
     chosen.graph_max_batch =
         in.graph_max_batch.value_or(in.tp < 4 ? tier.batch : tier.batch_of_many);
     break;
   }
-  if (generation == Generation::current && !in.graph_max_batch && in.max_running_requests)
+  if (release.has(changes::kSglangFillsSmallDevices) && !in.graph_max_batch &&
+      in.max_running_requests)
     chosen.graph_max_batch = std::min(chosen.graph_max_batch, *in.max_running_requests);
-  if (generation == Generation::table) {
+  if (!release.has(changes::kSglangReservesByDevice)) {
     chosen.mem_fraction_static = share_of_table(in.tp);
     return chosen;
   }
-  const double reserve = generation == Generation::tiers
-                             ? reserve_of_tiers(in)
-                             : reserve_of_formula(generation, in, chosen);
+  const double reserve = release.has(changes::kSglangReservesByUse)
+                             ? reserve_by_use(release, in, chosen)
+                             : reserve_by_device(in);
   chosen.mem_fraction_static = rounded((in.gpu_mib - reserve) / in.gpu_mib);
   return chosen;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SGLang's defaults that depend on the device, one generation a row of versions
-// (srt/server_args.py, from 0.5.20 on srt/arg_groups/memory_hook.py): how many tokens a prefill
+// SGLang's defaults that depend on the device and on its release, as release/engine_changes.h has
+// them (srt/server_args.py, from 0.5.20 on srt/arg_groups/memory_hook.py): how many tokens a prefill
 // chunk has, how large the batches of CUDA graphs are, and which share of the memory weights and
 // caches get.
 #pragma once
@@ -9,22 +9,11 @@
 #include <optional>
 #include <string_view>
 
-#include "base/result.h"
+#include "release/engine_changes.h"
 
 namespace memtape::sglang {
 
 inline constexpr std::string_view kVersion = "0.5.23";
-
-enum class Generation : std::uint8_t {
-  table,      ///< up to 0.4.7: a share by the number of ranks
-  tiers,      ///< 0.4.8 to 0.5.2: a reserve by the device's memory
-  formula,    ///< 0.5.3 to 0.5.9: a reserve by chunk, graphs and ranks
-  piecewise,  ///< 0.5.10 to 0.5.13: and for the graphs of prefill
-  current,    ///< after: larger chunks and batches on small devices
-};
-
-/// "0.5.3.post1" is formula. The error says what a version looks like.
-Result<Generation> generation_of(std::string_view version);
 
 /// What the defaults depend on.
 struct DefaultsInput {
@@ -45,6 +34,6 @@ struct Defaults {
   double mem_fraction_static = 0;
 };
 
-Defaults defaults_of(Generation generation, const DefaultsInput& input);
+Defaults defaults_of(const Release& release, const DefaultsInput& input);
 
 }  // namespace memtape::sglang

@@ -23,22 +23,23 @@ constexpr auto kKnownKeys = std::to_array<std::string_view>(
 
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 
-/// "2025-06-04" as a number.
-Result<Version> read_version(const Config& json) {
+/// "2025-06-04".
+Result<Version> read_day(const Config& json) {
   const std::string text = json.text("version", "");
-  if (text.empty()) return kDefaultVersion;
+  if (text.empty()) return kDefaultDay;
   std::string digits = text;
   std::erase(digits, '-');
-  Version version = 0;
+  std::int32_t number = 0;
   const char* const end = digits.data() + digits.size();
-  const auto [at, error] = std::from_chars(digits.data(), end, version);
+  const auto [at, error] = std::from_chars(digits.data(), end, number);
   if (text.size() != 10 || digits.size() != 8 || error != std::errc() || at != end)
     return bad_input("\"" + text + "\" is no day", "--strategy: version",
                      "the day of the checkout, as 2025-06-04");
-  if (version < 20240301)
+  const Version day{number / 10000, number / 100 % 100, number % 100};
+  if (day < Version{2024, 3, 1})
     return bad_input("torchtitan began in March 2024", "--strategy: version",
                      "2024-03-01 or later");
-  return version;
+  return day;
 }
 
 Result<void> read_activation_checkpoint(const Config& json, const TrainRecipe& recipe,
@@ -74,7 +75,7 @@ void read_compile(const Config& json, JobConfig& job) {
            std::find(components.begin(), components.end(), component) != components.end();
   };
   job.compiles_blocks = compiles("model");
-  job.compiles_loss = job.since(kCompiledLoss) && compiles("loss");
+  job.compiles_loss = job.has(changes::kTitanCompilesLoss) && compiles("loss");
 }
 
 /// apply_fsdp.
@@ -91,11 +92,12 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
   job.fsdp2.mixed_precision.param_dtype = *param;
   job.fsdp2.mixed_precision.reduce_dtype = *reduce;
   job.fsdp2.cpu_offload = json.boolean("enable_cpu_offload", false);
-  const bool ends_are_units = job.since(kEndsAreUnits);
+  const bool ends_are_units = job.has(changes::kTitanEndsAreUnits);
   if (ends_are_units) job.fsdp2.ends = fsdp2::WrappedEnds::apart;
   job.fsdp2.ties_shards = true;  // init_weights, after parallelize
   constexpr auto kPolicies = std::to_array<std::string_view>({"default", "always", "never"});
-  if (job.since(kRootReshards) && !ends_are_units) job.fsdp2.reshard_after_forward = true;
+  if (job.has(changes::kTitanRootReshards) && !ends_are_units)
+    job.fsdp2.reshard_after_forward = true;
   const std::string policy = json.text("fsdp_reshard_after_forward", "default");
   if (policy == "never")
     job.fsdp2.reshard_after_forward = false;
@@ -165,7 +167,7 @@ Result<void> read_layout(const Config& model, const Config& json, const TrainRec
                      "a shard degree of more than 1 beside --tp and --pp");
   if (cp > 1 && is_qwen3)
     return bad_input("torchtitan's qwen3 has no freqs_cis to cut", "--cp", "1");
-  if (cp > 1 && job.since(kGroupedAttention))
+  if (cp > 1 && job.has(changes::kTitanGroupsHeads))
     return unsupported("context parallelism by looked up positions is not modelled", "--cp",
                        "a version before 2026-02-20");
   job.loss_parallel = tp > 1 && !json.boolean("disable_loss_parallel", false);
@@ -185,12 +187,12 @@ Result<void> read_pipeline_parallel(const Config& model, const Config& json,
   if (job.size("pp") == 1) return {};
   if (type_of(model).starts_with("qwen3"))
     return bad_input("torchtitan's qwen3 has no pipelining_fn", "--pp", "1");
-  if (!job.since(kEndsAreUnits))
+  if (!job.has(changes::kTitanEndsAreUnits))
     return unsupported("pipelines of so early a checkout are not modelled", "--strategy: version",
                        "2025-07-28 or later");
   auto pipeline = read_pipeline(json, recipe, model.layers("num_hidden_layers", 32));
   if (!pipeline) return tl::unexpected(pipeline.error());
-  pipeline->schedule.return_outputs = !job.since(kReturnsNoOutputs);
+  pipeline->schedule.return_outputs = !job.has(changes::kTitanReturnsNoOutputs);
   job.pipeline = std::move(*pipeline);
   job.fsdp2.reshard_after_backward = false;
   job.fsdp2.is_stage = true;
@@ -257,10 +259,10 @@ Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe
   const Result<Config> json = torch::read_strategy(recipe, kKnownKeys);
   if (!json) return tl::unexpected(json.error());
   JobConfig job;
-  const Result<Version> version = read_version(*json);
+  const Result<Version> day = read_day(*json);
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (!version) return tl::unexpected(version.error());
-  job.version = *version;
+  if (!day) return tl::unexpected(day.error());
+  job.day = *day;
   if (const auto fine = read_activation_checkpoint(*json, recipe, job); !fine)
     return tl::unexpected(fine.error());
   job.accumulates = recipe.gradient_accumulation > 1;
@@ -269,7 +271,7 @@ Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe
   if (const auto fine = read_fsdp(*json, job); !fine) return tl::unexpected(fine.error());
   if (const auto fine = read_layout(model, *json, recipe, job); !fine)
     return tl::unexpected(fine.error());
-  job.early_stop = json->boolean("early_stop", !job.since(kRecomputesAll));
+  job.early_stop = json->boolean("early_stop", !job.has(changes::kTitanRecomputesAll));
   if (const auto fine = read_optimizer(*json, job); !fine) return tl::unexpected(fine.error());
   if (job.compiles_blocks && job.autocasts())
     return unsupported("compiled blocks under autocast, without shards, are not modelled",
@@ -290,8 +292,9 @@ TrainRecipe resolved(TrainRecipe recipe) {
   if (recipe.names_optimizer_impl) return recipe;
   const Result<Config> json = torch::read_strategy(recipe, kKnownKeys);
   if (!json) return recipe;
-  const Result<Version> version = read_version(*json);
-  if (version && *version >= kFusedOptimizer) recipe.optimizer_impl = OptimizerImpl::fused;
+  const Result<Version> day = read_day(*json);
+  if (day && *day >= changes::kTitanFusesOptimizer.since)
+    recipe.optimizer_impl = OptimizerImpl::fused;
   return recipe;
 }
 

@@ -17,7 +17,7 @@ using ghost::Tensor;
 Tensor cross_entropy_loss(const Tensor& pred, const Tensor& labels, const JobConfig& job) {
   const Tensor flat = labels.reshape({-1});
   Tensor scores = pred.reshape({-1, pred.size(-1)});
-  if (job.since(kFloatInLoss)) scores = std::move(scores).to_float();
+  if (job.has(changes::kTitanFloatsInLoss)) scores = std::move(scores).to_float();
   return job.loss_parallel ? torch_tp::parallel_cross_entropy(std::move(scores), flat)
                            : ghost::cross_entropy(std::move(scores), flat);
 }

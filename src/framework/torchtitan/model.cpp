@@ -100,7 +100,8 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
     return unsupported("torchtitan's model for \"" + family + "\" is not modelled",
                        "--framework torchtitan",
                        "llama (llama3), qwen3, qwen3_moe, deepseek_v3 or llama4");
-  if (known->is_mixture && (!job.since(kMixtures) || job.since(kReturnsNoOutputs)))
+  if (known->is_mixture &&
+      (!job.has(changes::kTitanHasMixtures) || job.has(changes::kTitanReturnsNoOutputs)))
     return unsupported("mixtures are modelled as of release 0.2.0", "--strategy: version",
                        "a version from 2025-10-01 to 2025-12-25");
   if (!known->is_mixture && job.expert_parallel > 1)
@@ -123,9 +124,9 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   args.qk_norm = known->qk_norm;
   // llama3 has an output matrix of its own in all its flavors.
   args.tied = args.qk_norm && config.boolean("tie_word_embeddings", false);
-  args.norm = job.since(kFusedNorm)    ? NormKind::fused
-              : job.since(kNativeNorm) ? NormKind::composite
-                                       : NormKind::own;
+  args.norm = job.has(changes::kTitanFusesNorm)        ? NormKind::fused
+              : job.has(changes::kTitanUsesNativeNorm) ? NormKind::composite
+                                                       : NormKind::own;
   read_mixture(config, *known, recipe, job, args);
   if (const Result<void> fine = config.check(); !fine) return tl::unexpected(fine.error());
   if (args.moe && args.moe->num_experts % args.moe->expert_parallel != 0)
@@ -136,8 +137,8 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
     return bad_input(std::to_string(args.n_heads) + " heads do not divide by " +
                          std::to_string(args.n_kv_heads) + " of keys and values",
                      config.where() + ": num_key_value_heads", "a divisor of the heads");
-  args.grouped_attention = job.since(kGroupedAttention);
-  args.float_in_model = !job.since(kFloatInLoss);
+  args.grouped_attention = job.has(changes::kTitanGroupsHeads);
+  args.float_in_model = !job.has(changes::kTitanFloatsInLoss);
   args.activation_checkpoint = job.activation_checkpoint;
   args.checkpoint_every = job.checkpoint_every;
   if (!job.early_stop) args.recompute = ghost::Recompute::runs_to_end;

@@ -23,7 +23,7 @@ ModelPart::ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank
       job_(job),
       whole_(torch::count_statics(model)),
       modules_({job.size("tp"), job.layout.coordinate(rank, "tp")}),
-      rescales_loss_(job.since(kRescalesLoss) && !job.accumulates),
+      rescales_loss_(job.has(changes::kTitanRescalesLoss) && !job.accumulates),
       context_({job.size("cp"), job.layout.coordinate(rank, "cp"), job.rotation}) {
   if (job.size("tp") > 1) apply_tensor_parallel(model, job, modules_);
   share_experts(model, job, rank);
@@ -41,7 +41,7 @@ void ModelPart::tie_weights() {
   whole_.weight_bytes -= bytes_of(DType::float32, elements);
   if (sharded_)
     sharded_->share_shard(transformer_.embedding_table(), transformer_.output_table());
-  else if (job_.size("tp") > 1 || job_.since(kGroupedAttention))
+  else if (job_.size("tp") > 1 || job_.has(changes::kTitanGroupsHeads))
     transformer_.tie();
 }
 
@@ -118,7 +118,7 @@ Tensor ModelPart::loss_by(const fsdp2::Forward& forward, const family::Batch& ba
   Tensor loss = torchtitan::loss_of(pred, labels, job_);
   if (rescales_loss_) loss = std::move(loss).div(2.0);
   if (is_cut) context_.leave_after_backward(loss);
-  if (!job_.since(kFreesLogits)) kept_pred_ = std::move(pred);
+  if (!job_.has(changes::kTitanFreesLogits)) kept_pred_ = std::move(pred);
   return loss;
 }
 

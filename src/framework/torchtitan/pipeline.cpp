@@ -112,7 +112,7 @@ class TrainLoop {
   TrainLoop(const TrainRecipe& recipe, const JobConfig& job, const torch_cp::Ring& ring,
             RankStages& on_rank, torch_pp::Schedule& schedule)
       : recipe_(recipe),
-        keeps_batch_(!job.since(kGroupedAttention)),
+        keeps_batch_(!job.has(changes::kTitanGroupsHeads)),
         schedule_(schedule),
         on_rank_(on_rank),
         is_cut_(ring.size > 1),

@@ -61,9 +61,8 @@ Result<void> check_cache_of_fp8(const ServeOptions& options, const Config& confi
 }
 
 /// normalize_and_validate_gptq_desc_act (quantization/utils/gptq_utils.py).
-Result<void> check_order(const ServeOptions& options, const Config& config) {
-  constexpr std::string_view kSince = "0.32.0";
-  if (options.text("engine-version", kSince) != kSince) return {};
+Result<void> check_order(const Config& config, const Settings& s) {
+  if (!s.release.has(changes::kVllmServesNoOrderOfActivations)) return {};
   const Config scheme = config.object("quantization_config");
   if (scheme.text("quant_method", "") != "gptq" || !scheme.boolean("desc_act", false) ||
       scheme.integer("group_size", -1) == -1)
@@ -119,7 +118,7 @@ Result<void> check_settings(const ServeOptions& options, const Config& config, c
   if (auto checked = check_type(s); !checked) return checked;
   if (auto checked = check_cache(config, s); !checked) return checked;
   if (auto checked = check_cache_of_fp8(options, config); !checked) return checked;
-  if (auto checked = check_order(options, config); !checked) return checked;
+  if (auto checked = check_order(config, s); !checked) return checked;
   if (auto checked = check_adapters(config, s); !checked) return checked;
   if (auto checked = check_quantization(options, config); !checked) return checked;
   if (s.parallel.expert_parallel && !has_experts(config))

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "model/config_overrides.h"
 #include "model/type_of.h"
 #include "workload/device_traits.h"
+#include "workload/engine_release.h"
 #include "workload/serve_gpus.h"
 
 namespace memtape::vllm {
@@ -129,8 +129,8 @@ Result<KvDType> kv_dtype_of(const ServeOptions& options, const Config& config) {
   return kTypes[*given];
 }
 
-Result<double> utilization_of(const ServeOptions& options, bool recent_worker) {
-  const double usual = recent_worker ? 0.92 : 0.9;
+Result<double> utilization_of(const ServeOptions& options, bool counts_device) {
+  const double usual = counts_device ? 0.92 : 0.9;
   const Result<double> given = options.number("gpu-memory-utilization", usual);
   if (given && (*given <= 0 || *given > 1))
     return bad_input(fmt::format("{} is not a share of the GPU", *given),
@@ -138,41 +138,18 @@ Result<double> utilization_of(const ServeOptions& options, bool recent_worker) {
   return given;
 }
 
-/// "0.11.2" as 11002; what follows the three numbers is left. Nothing for what is no version.
-std::optional<std::int64_t> version_number(std::string_view text) {
-  constexpr std::int64_t kStep = 1000;
-  if (text.starts_with('v')) text.remove_prefix(1);
-  std::int64_t number = 0;
-  for (int i = 0; i < 3; ++i) {
-    std::int64_t part = 0;
-    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), part);
-    if (error != std::errc() || part < 0 || part >= kStep) return std::nullopt;
-    number = number * kStep + part;
-    text.remove_prefix(static_cast<std::size_t>(at - text.data()));
-    if (text.starts_with('.')) text.remove_prefix(1);
-  }
-  return number;
-}
-
-constexpr std::int64_t kV2All = 29'000;
-
-/// The V0 engine up to 0.7 and where VLLM_USE_V1=0 asks for it; the second runner from 0.25.1 on
-/// for dense models and from 0.29 on for all, but for stages that torchrun starts
-/// (VllmConfig.use_v2_model_runner).
-Result<Runner> runner_of(const ServeOptions& options, const Config& config) {
-  constexpr std::int64_t kV1 = 8'000, kV2Dense = 25'001;
-  const std::string version = options.text("engine-version", kVersion);
-  const std::optional<std::int64_t> number = version_number(version);
-  if (!number)
-    return bad_input(fmt::format("\"{}\" is no version", version), "--engine-version",
-                     "like 0.32.0");
-  if (*number < kV1 || options.text("use-v1", "1") == "0") return Runner::v0;
+/// VllmConfig.use_v2_model_runner, but for stages that torchrun starts; VLLM_USE_V1=0 asks for the
+/// V0 engine.
+Runner runner_of(const ServeOptions& options, const Config& config, const Release& release) {
+  if (!release.has(changes::kVllmEngineIsV1) || options.text("use-v1", "1") == "0")
+    return Runner::v0;
   if (const std::string* asked = options.find("use-v2-model-runner"))
     return *asked == "0" ? Runner::v1 : Runner::v2;
   const bool has_stages = options.text("pipeline-parallel-size", "1") != "1";
   if (has_stages && options.text("distributed-executor-backend", "") == "external_launcher")
     return Runner::v1;
-  const bool second = *number >= (has_experts(config) ? kV2All : kV2Dense);
+  const bool second = has_experts(config) ? release.has(changes::kVllmRunsAllModelsOnV2)
+                                          : release.has(changes::kVllmRunsDenseModelsOnV2);
   return second ? Runner::v2 : Runner::v1;
 }
 
@@ -221,7 +198,7 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
 }
 
 Result<void> read_cache(const ServeOptions& options, const Config& config, Settings& s) {
-  const Result<double> share = utilization_of(options, s.recent_worker);
+  const Result<double> share = utilization_of(options, s.counts_device());
   if (!share) return tl::unexpected(share.error());
   s.gpu_memory_utilization = *share;
   const Result<KvDType> kv = kv_dtype_of(options, config);
@@ -399,12 +376,11 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
                          std::vector<std::string>& warnings) {
   const ServeOptions& options = request.options;
   Settings s;
-  const Result<Runner> runner = runner_of(options, config);
-  if (!runner) return tl::unexpected(runner.error());
-  s.runner = *runner;
-  const std::string version = options.text("engine-version", kVersion);
-  s.recent_worker = s.runner == Runner::v2 || version_number(version) >= kV2All;
-  if (version != kVersion)
+  const Result<Release> release = engine_release(options, Package::vllm, kVersion, request.release);
+  if (!release) return tl::unexpected(release.error());
+  s.release = *release;
+  s.runner = runner_of(options, config, s.release);
+  if (const std::string version = options.text("engine-version", kVersion); version != kVersion)
     warnings.push_back(
         fmt::format("vLLM {}'s layers are taken to be those of {}; its defaults, "
                     "sampler and budget are its own",

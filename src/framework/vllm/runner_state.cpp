@@ -19,7 +19,7 @@ std::int64_t ngram_piece(std::int64_t length) {
 }  // namespace
 
 RunnerState::RunnerState(const Settings& settings, std::int64_t hidden) {
-  if (settings.runner != Runner::v2 && settings.recent_worker) {
+  if (settings.runner != Runner::v2 && settings.counts_device()) {
     make_v1_buffers(settings, hidden);
     return;
   }

@@ -29,7 +29,7 @@ struct RankRun {
 /// request_memory of v1/worker/utils.py; with older workers it was cut.
 Bytes requested_memory(const Settings& s) {
   const double share = static_cast<double>(s.device.total) * s.gpu_memory_utilization;
-  return static_cast<Bytes>(s.recent_worker ? std::ceil(share) : share);
+  return static_cast<Bytes>(s.counts_device() ? std::ceil(share) : share);
 }
 
 /// "Model loading took": what is allocated more after it.
@@ -41,7 +41,8 @@ Bytes loaded_bytes(const RankRun& run) {
 /// loading and the profile run allocated, and what grew outside the allocator.
 Bytes left_for_cache(const RankRun& run) {
   const StartupFigures& f = run.figures;
-  if (run.settings.recent_worker) return run.requested - f.consumed - f.headroom - f.graph_estimate;
+  if (run.settings.counts_device())
+    return run.requested - f.consumed - f.headroom - f.graph_estimate;
   return run.requested - loaded_bytes(run) - f.torch_peak_increase - outside_growth(run.settings);
 }
 
@@ -154,7 +155,7 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
                    {"model_memory_bytes", loaded_bytes(run)},
                    {"requested_memory_bytes", run.requested},
                    {"available_kv_cache_bytes", run.available}};
-  if (!run.settings.recent_worker)
+  if (!run.settings.counts_device())
     rank.measured.emplace_back("non_torch_increase_bytes", outside_growth(run.settings));
   return rank;
 }
@@ -217,7 +218,7 @@ Uncertain uncertain_of(const RankRun& run) {
   const Settings& s = run.settings;
   Uncertain found;
   const auto connect = [&](const char* name, int ranks, Traffic traffic) {
-    if (ranks < 2 || !s.recent_worker) return;  // older workers' growth has been measured
+    if (ranks < 2 || !s.counts_device()) return;  // older workers' growth has been measured
     const MemoryRange range = nccl_memory({name, ranks, traffic}, s.device.traits.major);
     found.most += range.high;
     found.causes.push_back(

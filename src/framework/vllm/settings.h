@@ -15,6 +15,7 @@
 #include "base/dtype.h"
 #include "ghost/session.h"
 #include "model/config.h"
+#include "release/engine_changes.h"
 
 namespace memtape::vllm {
 
@@ -70,10 +71,8 @@ struct LoraSettings {
 };
 
 struct Settings {
+  Release release;
   Runner runner = Runner::v2;
-  /// The worker around the runner (v1/worker/gpu_worker.py) since it counts what the device has
-  /// less of; its sampler then masks logits in place.
-  bool recent_worker = true;
   DType dtype = DType::bfloat16;
   KvDType kv_dtype = KvDType::model;
   std::int64_t max_model_len = 0;
@@ -103,6 +102,11 @@ struct Settings {
   Speculation speculation;
   Parallel parallel;
   DeviceFacts device;
+
+  /// The worker around the runner. The second runner has a recent one, whatever asked for it.
+  bool counts_device() const {
+    return runner == Runner::v2 || release.has(changes::kVllmWorkerCountsTheDevice);
+  }
 
   DType kv_torch_dtype() const {
     switch (kv_dtype) {

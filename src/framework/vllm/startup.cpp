@@ -201,7 +201,7 @@ class Worker {
   static std::size_t at() { return ghost::session().tape.events.size(); }
 
   void sample_as_v1(const Tensor& logits) {
-    if (settings_.recent_worker)
+    if (settings_.counts_device())
       runtime_.kept.push_back(sample_in_place(logits, settings_.device.traits.sm_count));
     else
       sample_by_sorting(logits);
@@ -312,7 +312,7 @@ StartupFigures play_startup(const Startup& startup, const Settings& settings) {
   };
   figures.runner = until(0, stages.runner).final_levels;
   const AllocatorConfig loading =
-      settings.recent_worker ? split_limited(device.allocator) : device.allocator;
+      settings.counts_device() ? split_limited(device.allocator) : device.allocator;
   allocator.set_config(loading);
   figures.weights = until(stages.runner, stages.weights).final_levels;
   figures.loaded = until(stages.weights, stages.loaded).final_levels;
