@@ -22,10 +22,10 @@ struct DefaultsInput {
   bool mla = false;
   bool graphs = true;
   bool prefill_graphs = true;
-  std::optional<std::int64_t> prefill_graph_max;     ///< tokens of the largest, at most
-  std::optional<std::int64_t> chunked_prefill_size;  ///< as given
-  std::optional<std::int64_t> graph_max_batch;       ///< as given
-  std::optional<std::int64_t> max_running_requests;  ///< as given
+  std::optional<std::int64_t> prefill_graph_max = {};     ///< tokens of the largest, at most
+  std::optional<std::int64_t> chunked_prefill_size = {};  ///< as given
+  std::optional<std::int64_t> graph_max_batch = {};       ///< as given
+  std::optional<std::int64_t> max_running_requests = {};  ///< as given
   std::int64_t max_prefill_tokens = 16384;
 };
 
