@@ -10,8 +10,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROOMS = ["base", "release", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn", "family", "ggml", "workload", "time", "launch", "framework",
-         "formats", "evidence", "report", "predict", "plan", "exports", "answer"]
+ROOMS = ["base", "release", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn", "family", "ggml", "workload", "time", "framework",
+         "formats", "evidence", "report", "predict", "plan", "launch", "exports", "answer"]
 SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 BUILDS_ON = {  # a framework that another is made of
