@@ -126,8 +126,9 @@ EFFECTS = {"*": "modelled", "-": "none", "?": "not_modelled"}
 
 def flag_table(path):
     rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    if any(len(row) != 5 for row in rows) or len({row[0] for row in rows}) != len(rows):
-        sys.exit(f"{path}: a line is not five words, or a flag is there twice")
+    if any(not 2 <= len(row) <= 5 for row in rows) or len({row[0] for row in rows}) != len(rows):
+        sys.exit(f"{path}: a line is not two to five words, or a flag is there twice")
+    rows = [row + ["-"] * (5 - len(row)) for row in rows]
     flags = "".join(
         f"  {{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name.strip('-'))}}},\n"
         for flag, arity, effect, name, _ in rows
@@ -159,7 +160,8 @@ def name_table(path):
     lists = []
     for list_name, effect in (("modelled", "*"), ("not_modelled", "?"), ("neutral", "-"), ("refused", "!")):
         names = "".join(f"  {text(name)},\n" for name, of in rows if of == effect)
-        lists.append(f"constexpr std::string_view k_{path.stem}_{list_name}[] = {{\n{names}}};\n")
+        table = f"constexpr std::string_view k_{path.stem}_{list_name}[] = {{\n{names}}};\n"
+        lists.append(table if names else f"constexpr std::span<const std::string_view> k_{path.stem}_{list_name};\n")
     return "".join(lists)
 
 

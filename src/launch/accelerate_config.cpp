@@ -5,37 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "launch/settings/settings.h"
+#include "launch/setting_names.h"
 
 namespace memtape::launch {
 namespace {
-
-constexpr auto kAccelerateModelled =
-    std::to_array<std::string_view>({"distributed_type", "mixed_precision", "num_processes",
-                                     "deepspeed_config", "fsdp_config", "parallelism_config"});
-constexpr auto kAccelerateNotModelled = std::to_array<std::string_view>(
-    {"dynamo_config", "use_cpu", "fp8_config", "megatron_lm_config", "mpirun_config", "ipex_config",
-     "downcast_bf16", "dynamo_backend"});
-constexpr auto kAccelerateNeutral = std::to_array<std::string_view>({"compute_environment",
-                                                                     "debug",
-                                                                     "enable_cpu_affinity",
-                                                                     "gpu_ids",
-                                                                     "machine_rank",
-                                                                     "main_process_ip",
-                                                                     "main_process_port",
-                                                                     "main_training_function",
-                                                                     "num_machines",
-                                                                     "num_cpu_threads_per_process",
-                                                                     "rdzv_backend",
-                                                                     "same_network",
-                                                                     "tpu_env",
-                                                                     "tpu_use_cluster",
-                                                                     "tpu_use_sudo",
-                                                                     "tpu_name",
-                                                                     "tpu_zone",
-                                                                     "command_file",
-                                                                     "commands",
-                                                                     "deepspeed_hostfile"});
 
 /// The launcher's switch that a kind of distribution stands for.
 std::string_view switch_of(std::string_view distributed_type) {
@@ -69,8 +42,7 @@ Result<void> note_accelerate_text(std::string_view text, std::string_view file,
                                   LaunchCommand& command) {
   Result<Settings> settings = read_settings(text, file);
   if (!settings) return tl::unexpected(settings.error());
-  command.remarks.add(
-      settings->check_names({kAccelerateModelled, kAccelerateNotModelled, kAccelerateNeutral}));
+  command.remarks.add(settings->check_names(data::accelerate_names()));
   constexpr auto kTypes =
       std::to_array<std::string_view>({"NO", "MULTI_GPU", "MULTI_CPU", "MULTI_NPU", "DEEPSPEED",
                                        "FSDP", "MEGATRON_LM", "XLA", "TP", "no"});

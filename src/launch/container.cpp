@@ -8,63 +8,13 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "launch/flag_tables.h"
 #include "launch/programs.h"
 
 namespace memtape::launch {
 namespace {
 
-using enum Arity;
 using ContainerWords = std::span<const std::string>;
-
-/// docker compose and its subcommands, as far as they start services.
-constexpr auto kCompose = std::to_array<Flag>({
-    {"-f", one, Effect::modelled, "file"},
-    {"--file", one, Effect::modelled, "file"},
-    {"-p"},
-    {"--project-name"},
-    {"--project-directory"},
-    {"--env-file"},
-    {"--profile"},
-    {"--ansi"},
-    {"--progress"},
-    {"--parallel"},
-    {"--compatibility", none},
-    {"--dry-run", none},
-    {"-d", none},
-    {"--detach", none},
-    {"--build", none},
-    {"--no-build", none},
-    {"--force-recreate", none},
-    {"--no-recreate", none},
-    {"--no-deps", none},
-    {"--remove-orphans", none},
-    {"--wait", none},
-    {"--wait-timeout"},
-    {"--pull"},
-    {"--quiet-pull", none},
-    {"--scale"},
-    {"-t"},
-    {"--timeout"},
-    {"--rm", none},
-});
-
-constexpr auto kKubectl = std::to_array<Flag>({
-    {"-f", one, Effect::modelled, "file"},
-    {"--filename", one, Effect::modelled, "file"},
-    {"-n"},
-    {"--namespace"},
-    {"--context"},
-    {"--kubeconfig"},
-    {"--dry-run", optional},
-    {"-o"},
-    {"--output"},
-    {"--server-side", none},
-    {"--force-conflicts", none},
-    {"-R", none},
-    {"--recursive", none},
-    {"--validate"},
-    {"--wait", none},
-});
 
 bool is_yaml(std::string_view word) { return word.ends_with(".yaml") || word.ends_with(".yml"); }
 
@@ -72,15 +22,14 @@ bool is_yaml(std::string_view word) { return word.ends_with(".yaml") || word.end
 constexpr std::array<std::string_view, 9> kVerbs{"up",      "run",   "create",  "start",  "config",
                                                  "restart", "apply", "replace", "convert"};
 
-Result<std::optional<ContainerRequest>> request_of(ContainerWords words,
-                                                   std::span<const Flag> table,
+Result<std::optional<ContainerRequest>> request_of(ContainerWords words, const FlagTable& table,
                                                    const char* program) {
-  const Result<ReadFlags> flags = read_flags(words, table, {.program = program});
+  const Result<ReadFlags> flags = read_flags(words, table.flags, {.program = program});
   if (!flags) return tl::unexpected(flags.error());
   ContainerRequest request;
   for (const GivenFlag& given : flags->given)
     if (given.flag->meaning == "file") request.files.push_back(given.values.back());
-  request.merges = table.data() == kCompose.data();
+  request.merges = table.flags.data() == data::compose_flags().flags.data();
   request.names = flags->operands;
   if (!request.names.empty() &&
       std::ranges::find(kVerbs, std::string_view(request.names.front())) != kVerbs.end())
@@ -169,11 +118,11 @@ Result<std::optional<ContainerRequest>> container_request(ContainerWords words) 
   const std::string& first = words.front();
   Result<std::optional<ContainerRequest>> request = std::optional<ContainerRequest>();
   if ((first == "docker" || first == "podman") && words.size() > 1 && words[1] == "compose")
-    request = request_of(words.subspan(2), kCompose, "docker compose");
+    request = request_of(words.subspan(2), data::compose_flags(), "docker compose");
   else if (first == "docker-compose" || first == "podman-compose")
-    request = request_of(words.subspan(1), kCompose, "docker compose");
+    request = request_of(words.subspan(1), data::compose_flags(), "docker compose");
   else if (first == "kubectl")
-    request = request_of(words.subspan(1), kKubectl, "kubectl");
+    request = request_of(words.subspan(1), data::kubectl_flags(), "kubectl");
   else if (is_yaml(first))
     request = ContainerRequest{
         .files = {first}, .names = {words.begin() + 1, words.end()}, .environment = {}};

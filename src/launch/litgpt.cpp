@@ -11,46 +11,10 @@
 #include "base/text.h"
 #include "launch/programs.h"
 #include "launch/python_arguments.h"
+#include "launch/setting_names.h"
 
 namespace memtape::launch {
 namespace {
-
-constexpr auto kLitgptModelled = std::to_array<std::string_view>(
-    {"checkpoint_dir", "config", "precision", "quantize", "devices", "num_nodes", "lora_r",
-     "lora_dropout", "lora_query", "lora_key", "lora_value", "lora_projection", "lora_mlp",
-     "lora_head", "optimizer", "train.micro_batch_size", "train.global_batch_size",
-     "train.max_seq_length"});
-constexpr auto kLitgptNotModelled =
-    std::to_array<std::string_view>({"eval.initial_validation", "train.tie_embeddings", "resume"});
-constexpr auto kLitgptNeutral = std::to_array<std::string_view>({"out_dir",
-                                                                 "lora_alpha",
-                                                                 "data",
-                                                                 "logger_name",
-                                                                 "seed",
-                                                                 "access_token",
-                                                                 "log",
-                                                                 "train.save_interval",
-                                                                 "train.log_interval",
-                                                                 "train.lr_warmup_steps",
-                                                                 "train.lr_warmup_fraction",
-                                                                 "train.epochs",
-                                                                 "train.max_tokens",
-                                                                 "train.max_steps",
-                                                                 "train.max_time",
-                                                                 "train.max_norm",
-                                                                 "train.min_lr",
-                                                                 "eval.interval",
-                                                                 "eval.max_new_tokens",
-                                                                 "eval.max_iters",
-                                                                 "eval.final_validation",
-                                                                 "eval.evaluate_example"});
-
-std::vector<std::string_view> litgpt_names() {
-  std::vector<std::string_view> names(kLitgptModelled.begin(), kLitgptModelled.end());
-  names.insert(names.end(), kLitgptNotModelled.begin(), kLitgptNotModelled.end());
-  names.insert(names.end(), kLitgptNeutral.begin(), kLitgptNeutral.end());
-  return names;
-}
 
 /// The words without those of --data.NAME, --log.NAME and --optimizer.init_args.NAME, which are the
 /// fields of classes the words name; the operand goes to `checkpoint`.
@@ -94,7 +58,7 @@ void set_flat(const YamlNode& mapping, std::string_view file, Settings& settings
 Result<Settings> read(const LaunchCommand& command, std::string_view program,
                       std::string& checkpoint) {
   const std::vector<std::string> words = own_words(command.arguments, checkpoint);
-  const std::vector<std::string_view> names = litgpt_names();
+  const std::vector<std::string_view> names = data::litgpt_names().all();
   const Result<Settings> given =
       read_python_arguments(words, {.name = program, .names = names, .on_by_default = {}});
   if (!given) return given;
@@ -191,8 +155,7 @@ Result<Translation> translate(const LaunchCommand& command, std::string_view pro
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
   translation.options.emplace_back("framework", "litgpt");
-  translation.remarks.add(
-      settings->check_names({kLitgptModelled, kLitgptNotModelled, kLitgptNeutral}));
+  translation.remarks.add(settings->check_names(data::litgpt_names()));
   if (checkpoint.empty()) checkpoint = settings->text("checkpoint_dir").value_or("");
   if (checkpoint.empty())
     return bad_input("no model is named", std::string(program),

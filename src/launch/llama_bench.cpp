@@ -7,100 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
 
 namespace memtape::launch {
 namespace {
 
-using enum Arity;
-constexpr Effect is_modelled = Effect::modelled, is_not_modelled = Effect::not_modelled;
-
 constexpr const char* kBenchProgram = "llama-bench";
-
-constexpr auto kBenchFlags = std::to_array<Flag>({
-    {"-m", one, is_modelled, "model"},
-    {"--model", one, is_modelled, "model"},
-    {"-hf", one, is_not_modelled},
-    {"-hfr", one, is_not_modelled},
-    {"--hf-repo", one, is_not_modelled},
-    {"-hff"},
-    {"--hf-file"},
-    {"-hft"},
-    {"--hf-token"},
-    {"--offline", none},
-    {"-p", one, is_modelled, "prompt"},
-    {"--n-prompt", one, is_modelled, "prompt"},
-    {"-n", one, is_modelled, "generate"},
-    {"--n-gen", one, is_modelled, "generate"},
-    {"-pg", one, is_modelled, "both"},
-    {"-d", one, is_modelled, "depth"},
-    {"--n-depth", one, is_modelled, "depth"},
-    {"-b", one, is_modelled, "batch-size"},
-    {"--batch-size", one, is_modelled, "batch-size"},
-    {"-ub", one, is_modelled, "ubatch-size"},
-    {"--ubatch-size", one, is_modelled, "ubatch-size"},
-    {"-ctk", one, is_modelled, "cache-type-k"},
-    {"--cache-type-k", one, is_modelled, "cache-type-k"},
-    {"-ctv", one, is_modelled, "cache-type-v"},
-    {"--cache-type-v", one, is_modelled, "cache-type-v"},
-    {"-dev"},
-    {"--device"},
-    {"--list-devices", none},
-    {"-t"},
-    {"--threads"},
-    {"-C"},
-    {"--cpu-mask"},
-    {"--cpu-strict"},
-    {"--poll"},
-    {"-ngl", one, is_modelled, "n-gpu-layers"},
-    {"--n-gpu-layers", one, is_modelled, "n-gpu-layers"},
-    {"-ncmoe", one, is_modelled, "n-cpu-moe"},
-    {"--n-cpu-moe", one, is_modelled, "n-cpu-moe"},
-    {"-rpc", one, is_not_modelled},
-    {"--rpc", one, is_not_modelled},
-    {"-sm", one, is_modelled, "split-mode"},
-    {"--split-mode", one, is_modelled, "split-mode"},
-    {"-lm"},
-    {"--load-mode"},
-    {"-lzm"},
-    {"--lazy-mode"},
-    {"-mmp"},
-    {"--mmap"},
-    {"-mg", one, is_modelled, "main-gpu"},
-    {"--main-gpu", one, is_modelled, "main-gpu"},
-    {"-nkvo", one, is_modelled, "no-kv-offload"},
-    {"--no-kv-offload", one, is_modelled, "no-kv-offload"},
-    {"--numa"},
-    {"-fa", one, is_modelled, "flash-attn"},
-    {"--flash-attn", one, is_modelled, "flash-attn"},
-    {"-embd"},
-    {"--embeddings"},
-    {"-nopo", one, is_modelled, "no-op-offload"},
-    {"--no-op-offload", one, is_modelled, "no-op-offload"},
-    {"--no-host"},
-    {"--repack"},
-    {"-ts", one, is_modelled, "tensor-split"},
-    {"--tensor-split", one, is_modelled, "tensor-split"},
-    {"-ot", one, is_modelled, "override-tensor"},
-    {"--override-tensor", one, is_modelled, "override-tensor"},
-    {"-fitt"},
-    {"--fit-target"},
-    {"-fitc"},
-    {"--fit-ctx"},
-    {"-r"},
-    {"--repetitions"},
-    {"--prio"},
-    {"--delay"},
-    {"-o"},
-    {"--output"},
-    {"-oe"},
-    {"--output-err"},
-    {"-v", none},
-    {"--verbose", none},
-    {"--progress", none},
-    {"--no-warmup", none},
-});
 
 /// The largest number in "512,1024", "64-256+64", of all flags of that meaning.
 std::int64_t largest(const ReadFlags& flags, std::string_view meaning, std::int64_t otherwise) {
@@ -156,7 +70,7 @@ std::string largest_value(std::string_view option, const std::string& text) {
 }  // namespace
 
 Result<Translation> translate_llama_bench(const LaunchCommand& command) {
-  const Result<ReadFlags> flags = read_flags(command.arguments, kBenchFlags,
+  const Result<ReadFlags> flags = read_flags(command.arguments, data::llama_bench_flags().flags,
                                              {.program = kBenchProgram,
                                               .prefixes = false,
                                               .attached_values = false,
@@ -172,7 +86,7 @@ Result<Translation> translate_llama_bench(const LaunchCommand& command) {
   options.emplace_back("ctx-size", fmt::format("{}", tokens));
   for (const GivenFlag& given : flags->given) {
     const std::string_view option = given.flag->meaning;
-    if (given.flag->effect != is_modelled || given.values.empty()) continue;
+    if (given.flag->effect != Effect::modelled || given.values.empty()) continue;
     const std::string value = largest_value(option, given.values.front());
     if (option == "model")
       translation->model = value;
@@ -189,7 +103,7 @@ Result<Translation> translate_llama_bench(const LaunchCommand& command) {
   if (translation->model.empty())
     return bad_input("no model is named", kBenchProgram, "llama-bench -m FILE.gguf");
   add_warnings(*translation, *flags, kBenchProgram);
-  translation->flags = kBenchFlags;
+  translation->flags = data::llama_bench_flags().flags;
   return translation;
 }
 

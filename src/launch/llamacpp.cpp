@@ -9,12 +9,19 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/llamacpp/serve.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
 
 namespace memtape::launch {
 namespace {
+
+std::span<const Flag> llamacpp_flags() {
+  static const std::vector<Flag> flags =
+      as_served_by(llamacpp::kEngine, data::llamacpp_flags().flags);
+  return flags;
+}
 
 constexpr FlagStyle style(std::string_view program) {
   return {.program = program, .prefixes = false, .attached_values = false, .unknown_pass = true};
@@ -27,7 +34,7 @@ bool is_off(std::string_view value) {
 
 /// LLAMA_ARG_*: what a flag says where the command line does not (common_arg::get_value_from_env).
 ReadFlags read_environment(const LaunchCommand& command) {
-  const FlagTable table = data::llamacpp_flags();
+  const FlagTable table{llamacpp_flags(), data::llamacpp_flags().variables};
   ReadFlags read;
   std::vector<std::string_view> names;
   for (const VariableOfFlag& row : table.variables) names.push_back(row.variable);
@@ -146,7 +153,7 @@ using Options = std::vector<std::pair<std::string, std::string>>;
 
 Result<Translation> translate_common(const LaunchCommand& command, const char* program,
                                      const Options& defaults) {
-  const std::span<const Flag> table = data::llamacpp_flags().flags;
+  const std::span<const Flag> table = llamacpp_flags();
   const Result<ReadFlags> typed = read_flags(command.arguments, table, style(program));
   if (!typed) return tl::unexpected(typed.error());
   if (!typed->operands.empty())

@@ -10,20 +10,10 @@
 
 #include "base/text.h"
 #include "launch/programs.h"
-#include "launch/settings/settings.h"
+#include "launch/setting_names.h"
 
 namespace memtape::launch {
 namespace {
-
-constexpr auto kNanogptModelled = std::to_array<std::string_view>(
-    {"dataset", "gradient_accumulation_steps", "batch_size", "block_size", "n_layer", "n_head",
-     "n_embd", "dropout", "grad_clip", "dtype", "compile", "init_from"});
-constexpr auto kNanogptNotModelled =
-    std::to_array<std::string_view>({"bias", "device", "eval_only"});
-constexpr auto kNanogptNeutral = std::to_array<std::string_view>(
-    {"out_dir", "eval_interval", "log_interval", "eval_iters", "always_save_checkpoint",
-     "wandb_log", "wandb_project", "wandb_run_name", "learning_rate", "max_iters", "weight_decay",
-     "beta1", "beta2", "decay_lr", "warmup_iters", "lr_decay_iters", "min_lr", "backend"});
 
 bool is_config(std::string_view word) { return word.ends_with(".py"); }
 
@@ -148,7 +138,7 @@ bool looks_like_nanogpt(const LaunchCommand& command) {
   if (command.program != "train.py" || command.arguments.empty()) return false;
   return std::ranges::all_of(command.arguments, [](std::string_view word) {
     const std::string_view name = word.substr(0, word.find('='));
-    const auto known = KnownNames{kNanogptModelled, kNanogptNotModelled, kNanogptNeutral}.all();
+    const auto known = data::nanogpt_names().all();
     return is_config(word) || (word.starts_with("--") && name.size() < word.size() &&
                                std::ranges::find(known, name.substr(2)) != known.end());
   });
@@ -158,8 +148,7 @@ Result<Translation> translate_nanogpt(const LaunchCommand& command) {
   Result<Settings> settings = read(command);
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
-  translation.remarks.add(
-      settings->check_names({kNanogptModelled, kNanogptNotModelled, kNanogptNeutral}));
+  translation.remarks.add(settings->check_names(data::nanogpt_names()));
   translation.config = config_of(*settings);
   add_step(*settings, command.gpus().value_or(1), translation);
   if (settings->failure()) return tl::unexpected(*settings->failure());

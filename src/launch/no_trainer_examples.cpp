@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/setting_names.h"
 #include "launch/trainer_program.h"
 #include "launch/trainer_script.h"
 #include "launch/transformers_examples.h"
@@ -32,37 +33,6 @@ constexpr auto kLoops = std::to_array<Example>({
      {"max_target_length", 128},
      false},
 });
-
-constexpr auto kNoTrainerModelled = std::to_array<std::string_view>(
-    {"model_name_or_path", "config_name", "per_device_train_batch_size",
-     "per_device_eval_batch_size", "gradient_accumulation_steps", "block_size", "max_seq_length",
-     "max_length", "max_source_length", "max_target_length", "pad_to_max_length", "task_name",
-     "dataset_name", "with_tracking"});
-constexpr auto kNoTrainerNotModelled = std::to_array<std::string_view>({"model_type"});
-constexpr auto kNoTrainerNeutral = std::to_array<std::string_view>(
-    {"dataset_config_name", "train_file", "validation_file", "test_file",
-     "validation_split_percentage", "tokenizer_name", "use_slow_tokenizer", "learning_rate",
-     "weight_decay", "num_train_epochs", "max_train_steps", "lr_scheduler_type", "num_warmup_steps",
-     "output_dir", "seed", "preprocessing_num_workers", "overwrite_cache", "push_to_hub",
-     "hub_model_id", "hub_token", "trust_remote_code", "checkpointing_steps",
-     "resume_from_checkpoint", "report_to", "low_cpu_mem_usage",
-     // run_clm_no_trainer.py, run_mlm_no_trainer.py
-     "no_keep_linebreaks", "line_by_line", "mlm_probability",
-     // run_glue_no_trainer.py, run_ner_no_trainer.py, run_swag_no_trainer.py
-     "ignore_mismatched_sizes", "text_column_name", "label_column_name", "label_all_tokens",
-     "return_entity_level_metrics", "debug",
-     // run_qa_no_trainer.py
-     "doc_stride", "n_best_size", "null_score_diff_threshold", "version_2_with_negative",
-     "max_answer_length", "max_train_samples", "max_eval_samples", "max_predict_samples",
-     "do_predict",
-     // run_summarization_no_trainer.py, run_translation_no_trainer.py
-     "ignore_pad_token_for_loss", "source_prefix", "val_max_target_length", "num_beams",
-     "text_column", "summary_column", "source_lang", "target_lang", "sortish_sampler",
-     "predict_with_generate"});
-
-std::vector<std::string_view> example_names() {
-  return KnownNames{kNoTrainerModelled, kNoTrainerNotModelled, kNoTrainerNeutral}.all();
-}
 
 void add_batches(Settings& settings, Translation& translation) {
   const auto add = [&](const char* name, std::int64_t otherwise) {
@@ -90,12 +60,11 @@ void add_block_size(const Example& loop, const Settings& settings, Translation& 
 
 Result<Translation> translate_no_trainer_example(const LaunchCommand& command) {
   const auto loop = std::ranges::find(kLoops, command.program, &Example::program);
-  Result<Settings> settings = read_script(command, example_names());
+  Result<Settings> settings = read_script(command, data::no_trainer_names().all());
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  translation->remarks.add(
-      settings->check_names({kNoTrainerModelled, kNoTrainerNotModelled, kNoTrainerNeutral}));
+  translation->remarks.add(settings->check_names(data::no_trainer_names()));
   translation->options.emplace_back("trainer", "none");
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/sglang/serve.h"
 #include "launch/config_words.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
@@ -16,33 +17,19 @@ namespace {
 
 constexpr const char* kSglangProgram = "sglang serve";
 
+std::span<const Flag> sglang_flags() {
+  static const std::vector<Flag> flags = as_served_by(sglang::kEngine, data::sglang_flags().flags);
+  return flags;
+}
+
 bool is_sglang_count(std::string_view option) {
   constexpr std::array<std::string_view, 4> kCounts{"context-length", "max-total-tokens",
                                                     "max-prefill-tokens", "chunked-prefill-size"};
   return std::ranges::find(kCounts, option) != kCounts.end();
 }
 
-/// Variables that decide memory (srt/environ.py); others are many, and change none.
-constexpr auto kVariables = std::to_array<Flag>({
-    {"SGLANG_MAMBA_SSM_DTYPE", Arity::one, Effect::modelled, "mamba-ssm-dtype"},
-    {"SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", Arity::one, Effect::not_modelled},
-    {"SGLANG_SYMM_MEM_PREALLOC_GB_SIZE", Arity::one, Effect::not_modelled},
-    {"SGLANG_FLASHINFER_WORKSPACE_SIZE", Arity::one, Effect::not_modelled},
-    {"SGLANG_ROPE_CACHE_SAFETY_MARGIN", Arity::one, Effect::not_modelled},
-    {"SGLANG_ROPE_CACHE_ALIGN", Arity::one, Effect::not_modelled},
-    {"SGLANG_MAMBA_CONV_DTYPE", Arity::one, Effect::not_modelled},
-    {"SGLANG_MM_FEATURE_CACHE_MB", Arity::one, Effect::not_modelled},
-    {"SGLANG_EMBEDDING_POOL_SIZE_MB", Arity::one, Effect::not_modelled},
-    {"SGLANG_DISAGG_STAGING_BUFFER", Arity::one, Effect::not_modelled},
-    {"SGLANG_MOONCAKE_CUSTOM_MEM_POOL", Arity::one, Effect::not_modelled},
-    {"SGLANG_CUSTOM_ALL_REDUCE_V2_MAX_SIZE_KB", Arity::one, Effect::not_modelled},
-    {"SGLANG_MEMORY_SAVER_CUDA_GRAPH", Arity::one, Effect::not_modelled},
-    {"SGLANG_ENABLE_GRAPH_POOL_BORROW", Arity::one, Effect::not_modelled},
-    {"SGLANG_ENABLE_GRAPH_POOL_PRECARVE", Arity::one, Effect::not_modelled},
-});
-
 void add_variables(const LaunchCommand& command, Translation& translation) {
-  ReadFlags read = read_variables(command, "SGLANG_", kVariables);
+  ReadFlags read = read_variables(command, "SGLANG_", data::sglang_environment_flags().flags);
   read.unknown.clear();
   for (const GivenFlag& given : read.given)
     if (given.flag->effect == Effect::modelled)
@@ -53,7 +40,7 @@ void add_variables(const LaunchCommand& command, Translation& translation) {
 }  // namespace
 
 Result<Translation> translate_sglang(const LaunchCommand& command) {
-  const std::span<const Flag> table = data::sglang_flags().flags;
+  const std::span<const Flag> table = sglang_flags();
   const Result<std::vector<std::string>> words = with_config_file(command, table);
   if (!words) return tl::unexpected(words.error());
   const Result<ReadFlags> flags =

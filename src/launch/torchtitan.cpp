@@ -12,108 +12,20 @@
 
 #include "base/text.h"
 #include "launch/programs.h"
-#include "launch/settings/settings.h"
+#include "launch/setting_names.h"
 #include "launch/settings/toml.h"
 #include "launch/torchtitan_flavors.h"
 
 namespace memtape::launch {
 namespace {
 
-constexpr auto kTitanModelled =
-    std::to_array<std::string_view>({"job.config_file",
-                                     "model.name",
-                                     "model.flavor",
-                                     "model.converters",
-                                     "model.norm_type",
-                                     "optimizer.name",
-                                     "optimizer.implementation",
-                                     "optimizer.fused",
-                                     "optimizer.early_step_in_backward",
-                                     "training.batch_size",
-                                     "training.local_batch_size",
-                                     "training.global_batch_size",
-                                     "training.seq_len",
-                                     "training.max_norm",
-                                     "training.compile",
-                                     "training.enable_cpu_offload",
-                                     "training.mixed_precision_param",
-                                     "training.mixed_precision_reduce",
-                                     "training.data_parallel_degree",
-                                     "training.data_parallel_replicate_degree",
-                                     "training.data_parallel_shard_degree",
-                                     "training.tensor_parallel_degree",
-                                     "training.pipeline_parallel_degree",
-                                     "training.fsdp_reshard_after_forward",
-                                     "parallelism.data_parallel_replicate_degree",
-                                     "parallelism.data_parallel_shard_degree",
-                                     "parallelism.fsdp_reshard_after_forward",
-                                     "parallelism.tensor_parallel_degree",
-                                     "parallelism.disable_loss_parallel",
-                                     "parallelism.pipeline_parallel_degree",
-                                     "parallelism.pipeline_parallel_schedule",
-                                     "parallelism.pipeline_parallel_microbatch_size",
-                                     "parallelism.pipeline_parallel_layers_per_stage",
-                                     "parallelism.pipeline_parallel_first_stage_less_layers",
-                                     "parallelism.pipeline_parallel_last_stage_less_layers",
-                                     "parallelism.context_parallel_degree",
-                                     "parallelism.context_parallel_rotate_method",
-                                     "parallelism.expert_parallel_degree",
-                                     "parallelism.expert_tensor_parallel_degree",
-                                     "experimental.context_parallel_degree",
-                                     "experimental.context_parallel_rotate_method",
-                                     "experimental.pipeline_parallel_degree",
-                                     "activation_checkpoint.mode",
-                                     "activation_checkpoint.selective_ac_option",
-                                     "activation_checkpoint.early_stop",
-                                     "compile.enable",
-                                     "compile.components",
-                                     "float8.enable_float8_linear"});
-constexpr auto kTitanNotModelled = std::to_array<std::string_view>(
-    {"training.debug_moe_force_load_balance", "parallelism.enable_async_tensor_parallel",
-     "experimental.enable_async_tensor_parallel", "parallelism.enable_compiled_autograd",
-     "experimental.enable_compiled_autograd", "activation_checkpoint.memory_budget",
-     "training.dtype", "fault_tolerance.enable", "validation.enable",
-     "parallelism.pipeline_parallel_schedule_csv", "parallelism.pipeline_parallel_microbatches",
-     "parallelism.pipeline_parallel_split_points", "parallelism.module_fqns_per_model_part",
-     "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns"});
 /// What those say where nobody says anything.
-constexpr auto kDefaults =
+constexpr auto kTitanDefaults =
     std::to_array<std::string_view>({"float32", "0.5", R"(["moe.router.gate"])"});
 /// Whole sections that the step's memory does not hang on, and prefixes of names.
 constexpr auto kNeutralSections = std::to_array<std::string_view>(
     {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "memory_estimation",
      "fault_tolerance", "validation", "debug", "float8", "mx", "quantize", "experimental"});
-constexpr auto kTitanNeutral =
-    std::to_array<std::string_view>({"model.tokenizer_path",
-                                     "model.hf_assets_path",
-                                     "model.print_after_conversion",
-                                     "model.tokenizer_backend",
-                                     "optimizer.lr",
-                                     "optimizer.beta1",
-                                     "optimizer.beta2",
-                                     "optimizer.eps",
-                                     "optimizer.weight_decay",
-                                     "training.dataset",
-                                     "training.dataset_path",
-                                     "training.steps",
-                                     "training.warmup_steps",
-                                     "training.seed",
-                                     "training.deterministic",
-                                     "training.gc_freq",
-                                     "training.gc_debug",
-                                     "training.dataloader.num_workers",
-                                     "training.dataloader.persistent_workers",
-                                     "training.dataloader.pin_memory",
-                                     "training.dataloader.prefetch_factor",
-                                     "training.data_parallel_type",
-                                     "training.enable_loss_parallel",
-                                     "training.enable_float8_linear",
-                                     "activation_checkpoint.preserve_rng_state",
-                                     "activation_checkpoint.determinism_check",
-                                     "activation_checkpoint.debug",
-                                     "activation_checkpoint.visualize_memory_budget_pareto",
-                                     "compile.backend"});
-
 /// Flavors that are models of nobody else.
 struct DebugModel {
   std::string_view model, flavor;
@@ -237,21 +149,19 @@ class TitanCommand {
   }
 
   Result<void> check_names() {
+    const KnownNames known = data::torchtitan_names();
     for (const Setting& setting : settings.all()) {
       const std::string section = setting.name.substr(0, setting.name.find('.'));
-      if (has(kTitanModelled, setting.name) || has(kTitanNeutral, setting.name)) continue;
-      if (has(kTitanNotModelled, setting.name)) {
-        if (setting.says_something() && !has(kDefaults, option_text(setting.value)))
+      if (has(known.modelled, setting.name) || has(known.neutral, setting.name)) continue;
+      if (has(known.not_modelled, setting.name)) {
+        if (setting.says_something() && !has(kTitanDefaults, option_text(setting.value)))
           remarks.not_modelled.push_back(
               fmt::format("{}: what it does is not modelled", setting.where));
         continue;
       }
       if (has(kNeutralSections, section)) continue;
-      std::vector<std::string_view> names(kTitanModelled.begin(), kTitanModelled.end());
-      names.insert(names.end(), kTitanNeutral.begin(), kTitanNeutral.end());
-      names.insert(names.end(), kTitanNotModelled.begin(), kTitanNotModelled.end());
       return bad_input(fmt::format("torchtitan has no {}", setting.name), setting.where,
-                       suggestion(setting.name, names));
+                       suggestion(setting.name, known.all()));
     }
     return {};
   }

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "launch/programs.h"
-#include "launch/settings/settings.h"
+#include "launch/setting_names.h"
 
 namespace memtape::launch {
 namespace {
@@ -77,41 +77,6 @@ constexpr auto kBuilders = std::to_array<Builder>({
     {"qwen3_14b_instruct", "Qwen/Qwen3-14B"},
     {"qwen3_32b", "Qwen/Qwen3-32B"},
 });
-
-constexpr auto kTorchtuneModelled = std::to_array<std::string_view>(
-    {"model", "tokenizer", "checkpointer", "batch_size", "optimizer", "loss", "dtype",
-     "gradient_accumulation_steps", "clip_grad_norm", "enable_activation_checkpointing",
-     "fsdp_cpu_offload", "fsdp_reshard_after_forward", "data_parallel_replicate_dim",
-     "optimizer_in_bwd"});
-/// What lies on the host, or what a rank holds.
-constexpr auto kRefused = std::to_array<std::string_view>(
-    {"enable_activation_offloading", "tensor_parallel_dim", "context_parallel_dim"});
-constexpr auto kTorchtuneNotModelled =
-    std::to_array<std::string_view>({"compile", "low_cpu_ram", "activation_offloading_use_streams",
-                                     "collate_fn", "custom_sharded_layers", "ac_mode", "ac_option",
-                                     "memory_efficient_fsdp_wrap", "enable_fp8_training"});
-constexpr auto kTorchtuneNeutral = std::to_array<std::string_view>({"output_dir",
-                                                                    "dataset",
-                                                                    "dataset_val",
-                                                                    "run_val_every_n_steps",
-                                                                    "batch_size_val",
-                                                                    "seed",
-                                                                    "shuffle",
-                                                                    "epochs",
-                                                                    "lr_scheduler",
-                                                                    "max_steps_per_epoch",
-                                                                    "metric_logger",
-                                                                    "log_every_n_steps",
-                                                                    "log_level",
-                                                                    "log_peak_memory_stats",
-                                                                    "device",
-                                                                    "profiler",
-                                                                    "resume_from_checkpoint",
-                                                                    "save_every_n_epochs",
-                                                                    "data_parallel_shard_dim",
-                                                                    "tensor_parallel_plan",
-                                                                    "save_adapter_weights_only",
-                                                                    "cudnn_deterministic_mode"});
 
 /// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
 Result<void> override_with(const std::string& word, YamlNode& config) {
@@ -327,8 +292,7 @@ Result<Translation> translate_tune_run(const LaunchCommand& command) {
   Result<Settings> settings = read_config(*words, command);
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
-  translation.remarks.add(settings->check_names(
-      {kTorchtuneModelled, kTorchtuneNotModelled, kTorchtuneNeutral, kRefused}));
+  translation.remarks.add(settings->check_names(data::torchtune_names()));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   if (words->recipe.ends_with("_distributed"))
     add_sharding(*settings, command, translation);

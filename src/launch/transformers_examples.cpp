@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/setting_names.h"
 #include "launch/trainer_program.h"
 #include "launch/trainer_script.h"
 
@@ -39,31 +40,6 @@ constexpr auto kExamples = std::to_array<Example>({
     {"run_seq2seq_qa.py", "seq2seq-lm", {"max_seq_length", 384}, {"max_answer_length", 30}},
 });
 
-constexpr auto kExamplesModelled = std::to_array<std::string_view>(
-    {"model_name_or_path", "config_name", "dtype", "torch_dtype", "max_seq_length",
-     "max_source_length", "max_target_length", "max_answer_length", "pad_to_max_length",
-     "task_name", "dataset_name", "do_regression"});
-constexpr auto kExamplesNeutral = std::to_array<std::string_view>(
-    {"tokenizer_name", "cache_dir", "use_fast_tokenizer", "model_revision", "token",
-     "use_auth_token", "trust_remote_code", "ignore_mismatched_sizes", "dataset_config_name",
-     "dataset_config", "train_file", "validation_file", "test_file", "overwrite_cache",
-     "overwrite_output_dir", "overwrite_output", "preprocessing_num_workers", "max_train_samples",
-     "max_eval_samples", "max_predict_samples",
-     // run_classification.py, run_xnli.py
-     "text_column_names", "text_column_name", "text_column_delimiter", "label_column_name",
-     "train_split_name", "validation_split_name", "test_split_name", "remove_splits",
-     "remove_columns", "metric_name", "shuffle_train_dataset", "shuffle_seed", "language",
-     "train_language", "do_lower_case",
-     // run_ner.py
-     "label_all_tokens", "return_entity_level_metrics",
-     // run_qa.py, run_seq2seq_qa.py
-     "version_2_with_negative", "null_score_diff_threshold", "doc_stride", "n_best_size",
-     "context_column", "question_column", "answer_column",
-     // run_translation.py, run_summarization.py and Seq2SeqTrainingArguments
-     "source_lang", "target_lang", "lang", "text_column", "summary_column", "source_prefix",
-     "forced_bos_token", "val_max_target_length", "val_max_answer_length", "num_beams",
-     "ignore_pad_token_for_loss", "resize_position_embeddings", "predict_with_generate",
-     "generation_max_length", "generation_num_beams", "generation_config", "sortish_sampler"});
 /// Classes of data sets that are named often; GLUE's by task.
 struct Classes {
   std::string_view name;
@@ -140,14 +116,13 @@ Result<void> add_example(const Example& example, Settings& settings, Translation
 
 Result<Translation> translate_example(const LaunchCommand& command) {
   const auto example = std::ranges::find(kExamples, command.program, &Example::program);
-  std::vector<std::string_view> own(kExamplesModelled.begin(), kExamplesModelled.end());
-  own.insert(own.end(), kExamplesNeutral.begin(), kExamplesNeutral.end());
-  Result<Settings> settings = read_script(command, with_fields(own));
+  const KnownNames known = data::examples_names();
+  Result<Settings> settings = read_script(command, with_fields(known.all()));
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  std::vector<std::string_view> neutral = with_fields(kExamplesNeutral);
-  translation->remarks.add(settings->check_names({kExamplesModelled, {}, neutral}));
+  const std::vector<std::string_view> neutral = with_fields(known.neutral);
+  translation->remarks.add(settings->check_names({known.modelled, {}, neutral}));
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
   if (const auto done = add_training_arguments(*settings, *translation); !done)

@@ -8,6 +8,7 @@
 
 #include "base/comma_list.h"
 #include "launch/python_arguments.h"
+#include "launch/setting_names.h"
 #include "launch/trainer_program.h"
 #include "launch/trainer_script.h"
 
@@ -19,18 +20,6 @@ constexpr auto kScriptsOnByDefault = std::to_array<std::string_view>(
      "skip_memory_metrics", "log_on_each_node", "logging_nan_inf_filter",
      "average_tokens_across_devices", "gradient_checkpointing", "pad_to_max_length",
      "ignore_pad_token_for_loss"});
-
-/// ModelArguments and DataTrainingArguments of run_clm.py.
-constexpr auto kClmModelled = std::to_array<std::string_view>(
-    {"model_name_or_path", "config_name", "dtype", "torch_dtype", "block_size"});
-constexpr auto kClmNotModelled =
-    std::to_array<std::string_view>({"model_type", "config_overrides"});
-constexpr auto kClmNeutral = std::to_array<std::string_view>(
-    {"tokenizer_name", "cache_dir", "use_fast_tokenizer", "model_revision", "token",
-     "trust_remote_code", "low_cpu_mem_usage", "dataset_name", "dataset_config_name", "train_file",
-     "validation_file", "max_train_samples", "max_eval_samples", "streaming", "overwrite_cache",
-     "validation_split_percentage", "preprocessing_num_workers", "keep_linebreaks",
-     "overwrite_output_dir"});
 
 /// Names that scripts of all kinds give the same thing.
 constexpr auto kLengths = std::to_array<std::string_view>(
@@ -131,17 +120,13 @@ Result<Translation> finished(Settings& settings, Translation translation) {
 }
 
 Result<Translation> translate_run_clm(const LaunchCommand& command) {
-  std::vector<std::string_view> own(kClmModelled.begin(), kClmModelled.end());
-  own.insert(own.end(), kClmNotModelled.begin(), kClmNotModelled.end());
-  own.insert(own.end(), kClmNeutral.begin(), kClmNeutral.end());
-  Result<Settings> settings = read_script(command, with_fields(own));
+  const KnownNames known = data::run_clm_names();
+  Result<Settings> settings = read_script(command, with_fields(known.all()));
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  const std::vector<std::string_view> fields = training_argument_fields();
-  std::vector<std::string_view> neutral(kClmNeutral.begin(), kClmNeutral.end());
-  neutral.insert(neutral.end(), fields.begin(), fields.end());
-  translation->remarks.add(settings->check_names({kClmModelled, kClmNotModelled, neutral}));
+  const std::vector<std::string_view> neutral = with_fields(known.neutral);
+  translation->remarks.add(settings->check_names({known.modelled, known.not_modelled, neutral}));
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
   if (const auto done = add_training_arguments(*settings, *translation); !done)

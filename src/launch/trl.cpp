@@ -10,6 +10,7 @@
 
 #include "launch/accelerate_config.h"
 #include "launch/python_arguments.h"
+#include "launch/setting_names.h"
 #include "launch/trainer_program.h"
 #include "workload/cpo_arguments.h"
 #include "workload/dpo_arguments.h"
@@ -22,42 +23,10 @@
 namespace memtape::launch {
 namespace {
 
-constexpr auto kTrlOnByDefault = std::to_array<std::string_view>(
+constexpr auto kOnByDefault = std::to_array<std::string_view>(
     {"gradient_checkpointing", "remove_unused_columns", "dataloader_pin_memory",
      "skip_memory_metrics", "log_on_each_node", "logging_nan_inf_filter",
      "average_tokens_across_devices"});
-
-/// ModelConfig; `config`, `accelerate_config` and `num_processes` are the program's own.
-constexpr auto kTrlModelled = std::to_array<std::string_view>({"model_name_or_path",
-                                                               "dtype",
-                                                               "attn_implementation",
-                                                               "use_peft",
-                                                               "lora_r",
-                                                               "lora_alpha",
-                                                               "use_rslora",
-                                                               "lora_dropout",
-                                                               "lora_target_modules",
-                                                               "lora_modules_to_save",
-                                                               "use_dora",
-                                                               "load_in_8bit",
-                                                               "load_in_4bit",
-                                                               "bnb_4bit_quant_type",
-                                                               "use_bnb_nested_quant",
-                                                               "bnb_4bit_quant_storage",
-                                                               "config",
-                                                               "accelerate_config",
-                                                               "num_processes",
-                                                               "mixed_precision",
-                                                               "lora_task_type"});
-/// A reward model of GRPO's lies on the device, too.
-constexpr auto kTrlNotModelled =
-    std::to_array<std::string_view>({"lora_target_parameters", "reward_model_name_or_path"});
-/// The rest of ModelConfig, ScriptArguments and DatasetMixtureConfig, and a launcher's ports.
-constexpr auto kTrlNeutral = std::to_array<std::string_view>(
-    {"model_revision", "reward_funcs", "dataset_name", "dataset_config", "dataset_train_split",
-     "dataset_test_split", "dataset_streaming", "ignore_bias_buffers", "datasets", "streaming",
-     "test_split_size", "env", "num_machines", "machine_rank", "main_process_port",
-     "main_process_ip"});
 
 /// Whether the program passes ModelConfig's dtype, attention and quantization over.
 bool loads_as_it_is(TrlProgram program) {
@@ -223,20 +192,21 @@ void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) 
 }
 
 Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind) {
+  const KnownNames known = data::trl_names();
   std::vector<std::string_view> neutral = all_fields(kind);
-  neutral.insert(neutral.end(), kTrlNeutral.begin(), kTrlNeutral.end());
+  neutral.insert(neutral.end(), known.neutral.begin(), known.neutral.end());
   std::vector<std::string_view> names = neutral;
-  names.insert(names.end(), kTrlModelled.begin(), kTrlModelled.end());
-  names.insert(names.end(), kTrlNotModelled.begin(), kTrlNotModelled.end());
-  Result<Settings> settings = read_trl(
-      command, {.name = command.program, .names = names, .on_by_default = kTrlOnByDefault});
+  names.insert(names.end(), known.modelled.begin(), known.modelled.end());
+  names.insert(names.end(), known.not_modelled.begin(), known.not_modelled.end());
+  Result<Settings> settings =
+      read_trl(command, {.name = command.program, .names = names, .on_by_default = kOnByDefault});
   if (!settings) return tl::unexpected(settings.error());
   LaunchCommand launched = command;
   if (const auto noted = note_accelerate(*settings, launched); !noted)
     return tl::unexpected(noted.error());
   Result<Translation> translation = begin_trainer(launched);
   if (!translation) return translation;
-  translation->remarks.add(settings->check_names({kTrlModelled, kTrlNotModelled, neutral}));
+  translation->remarks.add(settings->check_names({known.modelled, known.not_modelled, neutral}));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");

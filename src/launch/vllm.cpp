@@ -8,16 +8,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "framework/vllm/serve.h"
 #include "launch/config_words.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
-#include "launch/vllm_arguments.h"
 
 namespace memtape::launch {
 namespace {
 
 constexpr const char* kVllmProgram = "vllm serve";
+
+std::span<const Flag> vllm_flags() {
+  static const std::vector<Flag> flags = as_served_by(vllm::kEngine, data::vllm_flags().flags);
+  return flags;
+}
 
 /// A number, true, false, a list or an object as it is; else a text.
 std::string as_json(const std::string& value) {
@@ -102,11 +107,11 @@ void add_option(Translation& translation, const GivenFlag& given) {
 }  // namespace
 
 Result<Translation> translate_vllm(const LaunchCommand& command) {
-  const Result<std::vector<std::string>> own = with_config_file(command, kVllmArguments);
+  const Result<std::vector<std::string>> own = with_config_file(command, vllm_flags());
   if (!own) return tl::unexpected(own.error());
   const std::vector<std::string> words = with_dots_opened(with_short_fields_named(*own));
   const Result<ReadFlags> flags =
-      read_flags(words, kVllmArguments, {.program = kVllmProgram, .unknown_pass = true});
+      read_flags(words, vllm_flags(), {.program = kVllmProgram, .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());
   const auto ranks =
       product_of(*flags, {"tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"});
@@ -124,7 +129,7 @@ Result<Translation> translate_vllm(const LaunchCommand& command) {
     return bad_input("no model is named", kVllmProgram, "vllm serve MODEL");
   add_warnings(*translation, *flags, kVllmProgram);
   add_warnings(*translation, variables, "vLLM's environment");
-  translation->flags = kVllmArguments;
+  translation->flags = vllm_flags();
   return translation;
 }
 

@@ -8,311 +8,20 @@
 #include <fmt/format.h>
 
 #include "launch/accelerate_config.h"
+#include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/start_script.h"
 
 namespace memtape::launch {
 namespace {
 
-using enum Arity;
 using WrapperWords = std::span<const std::string>;
 using WrapperKind = Unwrapped::Kind;
-
-/// torch/distributed/run.py's get_args_parser. "gpu", "auto": what the machine has.
-constexpr auto kTorchrun = std::to_array<Flag>({
-    {"--nnodes", one, Effect::modelled, "nodes"},
-    {"--nproc-per-node", one, Effect::modelled, "per-node"},
-    {"--rdzv-backend"},
-    {"--rdzv-endpoint"},
-    {"--rdzv-id"},
-    {"--rdzv-conf"},
-    {"--standalone", none},
-    {"--max-restarts"},
-    {"--monitor-interval"},
-    {"--start-method"},
-    {"--event-log-handler"},
-    {"--role"},
-    {"-m", none, Effect::modelled, "module"},
-    {"--module", none, Effect::modelled, "module"},
-    {"--no-python", none, Effect::modelled, "no-python"},
-    {"--run-path", none},
-    {"--log-dir"},
-    {"-r"},
-    {"--redirects"},
-    {"-t"},
-    {"--tee"},
-    {"--local-ranks-filter"},
-    {"--node-rank"},
-    {"--master-addr"},
-    {"--master-port"},
-    {"--local-addr"},
-    {"--logs-specs"},
-    {"--numa-binding"},
-    {"--signals-to-handle"},
-    {"--virtual-local-rank", none},
-    {"--duplicate-stdout-filters", many},
-    {"--duplicate-stderr-filters", many},
-    {"--use-env", none},
-});
-
-/// accelerate/commands/launch.py. What it says about the run itself is handed on.
-constexpr auto kAccelerate = std::to_array<Flag>({
-    {"--config_file", one, Effect::modelled, "config_file"},
-    {"--quiet", none},
-    {"-q", none},
-    {"--cpu", none, Effect::not_modelled},
-    {"--multi_gpu", none},
-    {"--use_deepspeed", none, Effect::modelled, "use_deepspeed"},
-    {"--use_fsdp", none, Effect::modelled, "use_fsdp"},
-    {"--use_parallelism_config", none, Effect::modelled, "use_parallelism_config"},
-    {"--use_megatron_lm", none, Effect::not_modelled},
-    {"--mixed_precision", one, Effect::modelled, "mixed_precision"},
-    {"--num_processes", one, Effect::modelled, "processes"},
-    {"--num_machines", one, Effect::none},
-    {"--num_cpu_threads_per_process"},
-    {"--enable_cpu_affinity", none},
-    {"--dynamo_backend", one, Effect::not_modelled},
-    {"--dynamo_mode", one, Effect::not_modelled},
-    {"--dynamo_use_fullgraph", none, Effect::not_modelled},
-    {"--dynamo_use_dynamic", none, Effect::not_modelled},
-    {"--rdzv_backend"},
-    {"--rdzv_conf"},
-    {"--max_restarts"},
-    {"--monitor_interval"},
-    {"--machine_rank"},
-    {"--main_process_ip"},
-    {"--main_process_port"},
-    {"-t"},
-    {"--tee"},
-    {"--log_dir"},
-    {"--role"},
-    {"--same_network", none},
-    {"--gpu_ids"},
-    {"-m", none, Effect::modelled, "module"},
-    {"--module", none, Effect::modelled, "module"},
-    {"--no_python", none, Effect::modelled, "no-python"},
-    {"--debug", none},
-    {"--main_training_function"},
-    {"--gradient_accumulation_steps", one, Effect::modelled, "gradient_accumulation_steps"},
-    {"--deepspeed_config_file", one, Effect::modelled, "deepspeed_config_file"},
-    {"--zero_stage", one, Effect::modelled, "zero_stage"},
-    {"--offload_optimizer_device", one, Effect::modelled, "offload_optimizer_device"},
-    {"--offload_param_device", one, Effect::modelled, "offload_param_device"},
-    {"--gradient_clipping", one, Effect::modelled, "gradient_clipping"},
-    {"--zero3_init_flag", one},
-    {"--zero3_save_16bit_model", one},
-    {"--deepspeed_hostfile"},
-    {"--deepspeed_multinode_launcher"},
-    {"--fsdp_version", one, Effect::modelled, "fsdp_version"},
-    {"--fsdp_offload_params", one, Effect::modelled, "fsdp_offload_params"},
-    {"--fsdp_min_num_params", one, Effect::modelled, "fsdp_min_num_params"},
-    {"--fsdp_sharding_strategy", one, Effect::modelled, "fsdp_sharding_strategy"},
-    {"--fsdp_reshard_after_forward", one, Effect::modelled, "fsdp_reshard_after_forward"},
-    {"--fsdp_auto_wrap_policy", one, Effect::modelled, "fsdp_auto_wrap_policy"},
-    {"--fsdp_transformer_layer_cls_to_wrap", one, Effect::modelled,
-     "fsdp_transformer_layer_cls_to_wrap"},
-    {"--fsdp_backward_prefetch", one, Effect::modelled, "fsdp_backward_prefetch"},
-    {"--fsdp_state_dict_type", one},
-    {"--fsdp_forward_prefetch", one, Effect::modelled, "fsdp_forward_prefetch"},
-    {"--fsdp_use_orig_params", one, Effect::modelled, "fsdp_use_orig_params"},
-    {"--fsdp_cpu_ram_efficient_loading", one, Effect::modelled, "fsdp_cpu_ram_efficient_loading"},
-    {"--fsdp_sync_module_states", one, Effect::modelled, "fsdp_sync_module_states"},
-    {"--fsdp_activation_checkpointing", one, Effect::modelled, "fsdp_activation_checkpointing"},
-});
-
-/// deepspeed/launcher/runner.py.
-constexpr auto kDeepspeed = std::to_array<Flag>({
-    {"-H"},
-    {"--hostfile"},
-    {"-i", one, Effect::not_modelled},
-    {"--include", one, Effect::not_modelled},
-    {"-e", one, Effect::not_modelled},
-    {"--exclude", one, Effect::not_modelled},
-    {"--num_nodes", one, Effect::modelled, "nodes"},
-    {"--num_gpus", one, Effect::modelled, "per-node"},
-    {"--min_elastic_nodes"},
-    {"--max_elastic_nodes"},
-    {"--master_port"},
-    {"--master_addr"},
-    {"--node_rank"},
-    {"--launcher"},
-    {"--launcher_args"},
-    {"--module", none, Effect::modelled, "module"},
-    {"--no_python", none, Effect::modelled, "no-python"},
-    {"--no_local_rank", none},
-    {"--no_ssh", none},
-    {"--no_ssh_check", none},
-    {"--force_multi", none},
-    {"--save_pid", none},
-    {"--enable_each_rank_log"},
-    {"--autotuning", one, Effect::not_modelled},
-    {"--elastic_training", none, Effect::not_modelled},
-    {"--bind_cores_to_rank", none},
-    {"--bind_core_list"},
-    {"--ssh_port"},
-    {"--venv_script"},
-});
-
-constexpr auto kPython = std::to_array<Flag>({
-    {"-m", none, Effect::modelled, "module"},
-    {"-u", none},
-    {"-B", none},
-    {"-E", none},
-    {"-I", none},
-    {"-i", none},
-    {"-O", none},
-    {"-OO", none},
-    {"-q", none},
-    {"-s", none},
-    {"-S", none},
-    {"-v", none},
-    {"-W"},
-    {"-X"},
-});
-
-/// `docker run` and `podman run`, as far as servers and trainings are started with them.
-constexpr auto kDocker = std::to_array<Flag>({
-    {"-e", one, Effect::modelled, "env"},
-    {"--env", one, Effect::modelled, "env"},
-    {"--env-file", one, Effect::not_modelled},
-    {"--entrypoint", one, Effect::modelled, "entrypoint"},
-    {"--gpus", one, Effect::modelled, "gpus"},
-    {"--device"},
-    {"--runtime"},
-    {"--ipc"},
-    {"--shm-size"},
-    {"--network"},
-    {"--net"},
-    {"-p"},
-    {"--publish"},
-    {"-v"},
-    {"--volume"},
-    {"--mount"},
-    {"--name"},
-    {"-w"},
-    {"--workdir"},
-    {"-u"},
-    {"--user"},
-    {"--ulimit"},
-    {"--cap-add"},
-    {"--security-opt"},
-    {"--group-add"},
-    {"--restart"},
-    {"--platform"},
-    {"--pull"},
-    {"--memory"},
-    {"--cpus"},
-    {"--hostname"},
-    {"-h"},
-    {"--add-host"},
-    {"--label"},
-    {"-l"},
-    {"--pid"},
-    {"--tmpfs"},
-    {"--log-opt"},
-    {"--rm", none},
-    {"--privileged", none},
-    {"--init", none},
-    {"-d", none},
-    {"--detach", none},
-    {"-i", none},
-    {"--interactive", none},
-    {"-t", none},
-    {"--tty", none},
-    {"-it", none},
-    {"-ti", none},
-    {"-itd", none},
-    {"-dit", none},
-    {"-id", none},
-});
-
-/// A script, or with -c the text of one.
-constexpr auto kShell = std::to_array<Flag>({
-    {"-c", none, Effect::modelled, "command"},
-    {"-lc", none, Effect::modelled, "command"},
-    {"-ec", none, Effect::modelled, "command"},
-    {"-ic", none, Effect::modelled, "command"},
-    {"-xc", none, Effect::modelled, "command"},
-    {"-exc", none, Effect::modelled, "command"},
-    {"-euc", none, Effect::modelled, "command"},
-    {"-euxc", none, Effect::modelled, "command"},
-    {"-elc", none, Effect::modelled, "command"},
-    {"-l", none},
-    {"-e", none},
-    {"-x", none},
-    {"-u", none},
-    {"-o"},
-});
-
-constexpr auto kEnv = std::to_array<Flag>({{"-i", none}, {"-u"}, {"-C"}});
-
-constexpr auto kSrun = std::to_array<Flag>({
-    {"-N", one, Effect::modelled, "nodes"},
-    {"--nodes", one, Effect::modelled, "nodes"},
-    {"-n", one, Effect::modelled, "tasks"},
-    {"--ntasks", one, Effect::modelled, "tasks"},
-    {"--ntasks-per-node", one, Effect::modelled, "tasks-per-node"},
-    {"--gpus-per-node"},
-    {"--gpus-per-task"},
-    {"--gres"},
-    {"-G"},
-    {"--gpus"},
-    {"-c"},
-    {"--cpus-per-task"},
-    {"-p"},
-    {"--partition"},
-    {"-A"},
-    {"--account"},
-    {"-t"},
-    {"--time"},
-    {"-J"},
-    {"--job-name"},
-    {"--mem"},
-    {"--exclusive", none},
-    {"-l", none},
-    {"--label", none},
-    {"-u", none},
-    {"--unbuffered", none},
-    {"--container-image"},
-    {"--container-mounts"},
-    {"--container-name"},
-    {"--container-workdir"},
-    {"--no-container-mount-home", none},
-    {"--export"},
-    {"--mpi"},
-    {"--cpu-bind"},
-    {"-w"},
-    {"--nodelist"},
-    {"-o"},
-    {"--output"},
-    {"--error"},
-    {"--overlap", none},
-    {"--kill-on-bad-exit", optional},
-});
-
-/// Open MPI's mpirun.
-constexpr auto kMpirun = std::to_array<Flag>({
-    {"-np", one, Effect::modelled, "tasks"},
-    {"-n", one, Effect::modelled, "tasks"},
-    {"-H"},
-    {"--host"},
-    {"--hostfile"},
-    {"-x", one, Effect::modelled, "env"},
-    {"--allow-run-as-root", none},
-    {"--bind-to"},
-    {"--map-by"},
-    {"--oversubscribe", none},
-});
-
-/// What runs its arguments and adds nothing.
-constexpr auto kPlain = std::to_array<Flag>({{"--", none}});
-
-constexpr std::span<const Flag> kNoFlags;
 
 struct Wrapper {
   std::string_view name;
   std::string_view verb;  ///< its second word ("launch", "run"), or ""
-  std::span<const Flag> flags;
+  FlagTable (*flags)();   ///< null: none
   Result<Unwrapped> (*take)(const ReadFlags&, WrapperWords rest, LaunchCommand&);
 };
 
@@ -506,31 +215,31 @@ Result<Unwrapped> take_plain(const ReadFlags&, WrapperWords rest, LaunchCommand&
 }
 
 constexpr auto kWrappers = std::to_array<Wrapper>({
-    {"torchrun", "", kTorchrun, take_torchrun},
-    {"torch.distributed.run", "", kTorchrun, take_torchrun},
-    {"torch.distributed.launch", "", kTorchrun, take_torchrun},
-    {"tune", "run", kTorchrun, take_tune},
-    {"accelerate", "launch", kAccelerate, take_accelerate},
-    {"accelerate-launch", "", kAccelerate, take_accelerate},
-    {"accelerate.commands.launch", "", kAccelerate, take_accelerate},
-    {"deepspeed", "", kDeepspeed, take_launcher},
-    {"deepspeed.launcher.runner", "", kDeepspeed, take_launcher},
-    {"python", "", kPython, take_python},
-    {"python3", "", kPython, take_python},
-    {"env", "", kEnv, take_plain},
-    {"sh", "", kShell, take_shell},
-    {"bash", "", kShell, take_shell},
-    {"tools.sh", "", kNoFlags, take_llama_tools},
-    {"docker", "run", kDocker, take_docker},
-    {"podman", "run", kDocker, take_docker},
-    {"srun", "", kSrun, take_tasks},
-    {"mpirun", "", kMpirun, take_tasks},
-    {"mpiexec", "", kMpirun, take_tasks},
-    {"uv", "run", kPlain, take_plain},
-    {"nohup", "", kPlain, take_plain},
-    {"time", "", kPlain, take_plain},
-    {"exec", "", kPlain, take_plain},
-    {"sudo", "", kPlain, take_plain},
+    {"torchrun", "", data::torchrun_flags, take_torchrun},
+    {"torch.distributed.run", "", data::torchrun_flags, take_torchrun},
+    {"torch.distributed.launch", "", data::torchrun_flags, take_torchrun},
+    {"tune", "run", data::torchrun_flags, take_tune},
+    {"accelerate", "launch", data::accelerate_flags, take_accelerate},
+    {"accelerate-launch", "", data::accelerate_flags, take_accelerate},
+    {"accelerate.commands.launch", "", data::accelerate_flags, take_accelerate},
+    {"deepspeed", "", data::deepspeed_flags, take_launcher},
+    {"deepspeed.launcher.runner", "", data::deepspeed_flags, take_launcher},
+    {"python", "", data::python_flags, take_python},
+    {"python3", "", data::python_flags, take_python},
+    {"env", "", data::env_flags, take_plain},
+    {"sh", "", data::shell_flags, take_shell},
+    {"bash", "", data::shell_flags, take_shell},
+    {"tools.sh", "", nullptr, take_llama_tools},
+    {"docker", "run", data::docker_flags, take_docker},
+    {"podman", "run", data::docker_flags, take_docker},
+    {"srun", "", data::srun_flags, take_tasks},
+    {"mpirun", "", data::mpirun_flags, take_tasks},
+    {"mpiexec", "", data::mpirun_flags, take_tasks},
+    {"uv", "run", data::plain_flags, take_plain},
+    {"nohup", "", data::plain_flags, take_plain},
+    {"time", "", data::plain_flags, take_plain},
+    {"exec", "", data::plain_flags, take_plain},
+    {"sudo", "", data::plain_flags, take_plain},
 });
 
 /// "/usr/bin/python3.11" is python3.
@@ -551,8 +260,9 @@ Result<Unwrapped> unwrap_once(WrapperWords words, LaunchCommand& command) {
   if (found == kWrappers.end()) return Unwrapped{WrapperKind::program, words};
   words = words.subspan(found->verb.empty() ? 1 : 2);
   Result<ReadFlags> flags = ReadFlags{};
-  if (!found->flags.empty())
-    flags = read_flags(words, found->flags, {.program = found->name, .stop_at_operand = true});
+  if (found->flags)
+    flags =
+        read_flags(words, found->flags().flags, {.program = found->name, .stop_at_operand = true});
   if (!flags) return tl::unexpected(flags.error());
   command.remarks.add({{}, not_modelled(*flags, found->name)});
   return found->take(*flags, words.subspan(flags->end), command);
