@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "base/json_reader.h"
+#include "base/json_object.h"
 #include "launch/python_arguments.h"
 #include "launch/setting_names.h"
+#include "launch/setting_rows.h"
 #include "launch/trainer_program.h"
 
 namespace memtape::launch {
@@ -93,12 +94,13 @@ void add_sharding(const Settings& settings, Settings& arguments, Translation& tr
     fsdp.value.text = fmt::format("{}", fmt::join(words, " "));
   }
   arguments.set(std::move(fsdp));
-  std::string members = fmt::format("\"version\": {}", json_quoted(sharding_version(settings)));
+  JsonObject config;
+  config.add("version", sharding_version(settings));
   if (configured)
     for (const YamlNode& member : settings.find("fsdp_config")->value.children) {
       const std::string name = member.key.starts_with("fsdp_") ? member.key.substr(5) : member.key;
       if (std::ranges::find(kShardingFields, name) != kShardingFields.end())
-        members += fmt::format(", \"{}\": {}", name, json_quoted(option_text(member)));
+        config.add(name, option_text(member));
       else if (name != "version" &&
                std::ranges::find(kShardingOfTheHost, name) == kShardingOfTheHost.end())
         translation.remarks.warnings.push_back(
@@ -106,7 +108,7 @@ void add_sharding(const Settings& settings, Settings& arguments, Translation& tr
                         settings.find("fsdp_config")->where, member.key));
     }
   arguments.set({.name = "fsdp_config",
-                 .value = text_node(fmt::format("{{{}}}", members)),
+                 .value = text_node(config.text()),
                  .where = settings.find(configured ? "fsdp_config" : "fsdp")->where});
 }
 
@@ -196,13 +198,16 @@ void add_plugins(Settings& settings, TrlProgram trainer, Translation& translatio
     translation.options.emplace_back("cut_cross_entropy", "true");
   if (!has_plugin(settings, "Liger")) return;
   translation.options.emplace_back("use_liger_kernel", "true");
-  translation.options.emplace_back(
-      "liger_kernel_config",
-      fmt::format("{{\"rope\": {}, \"rms_norm\": {}, \"swiglu\": {}, \"cross_entropy\": {}, "
-                  "\"fused_linear_cross_entropy\": {}}}",
-                  settings.on("liger_rope"), settings.on("liger_rms_norm"),
-                  settings.on("liger_glu_activation"), settings.on("liger_cross_entropy"),
-                  settings.on("liger_fused_linear_cross_entropy")));
+  constexpr auto kKernels =
+      std::to_array<SettingRow>({{"liger_rope", "rope", RowKind::truth, "false"},
+                                 {"liger_rms_norm", "rms_norm", RowKind::truth, "false"},
+                                 {"liger_glu_activation", "swiglu", RowKind::truth, "false"},
+                                 {"liger_cross_entropy", "cross_entropy", RowKind::truth, "false"},
+                                 {"liger_fused_linear_cross_entropy", "fused_linear_cross_entropy",
+                                  RowKind::truth, "false"}});
+  JsonObject kernels;
+  add_members(kKernels, settings, kernels);
+  translation.options.emplace_back("liger_kernel_config", kernels.text());
 }
 
 constexpr auto kLoraKernels = std::to_array<const char*>(

@@ -12,6 +12,7 @@
 #include "launch/programs.h"
 #include "launch/python_arguments.h"
 #include "launch/setting_names.h"
+#include "launch/setting_rows.h"
 
 namespace memtape::launch {
 namespace {
@@ -118,19 +119,10 @@ void add_litgpt_optimizer(Settings& settings, Translation& translation) {
   const YamlNode* path = setting->value.find("class_path");
   std::string name = path ? path->text : setting->value.text;
   name = name.substr(name.rfind('.') + 1);
-  constexpr auto kKnown =
-      std::to_array<std::pair<std::string_view, std::string_view>>({{"AdamW", "adamw"},
-                                                                    {"Adam", "adam"},
-                                                                    {"SGD", "sgd"},
-                                                                    {"RMSprop", "rmsprop"},
-                                                                    {"Adagrad", "adagrad"},
-                                                                    {"NAdam", "nadam"},
-                                                                    {"Adamax", "adamax"}});
-  const auto found =
-      std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
-  if (found == kKnown.end())
+  const std::string_view ours = torch_optimizer(name);
+  if (ours.empty() || ours == "adafactor")
     return settings.fail(*setting, fmt::format("the optimizer {} is not modelled", name), "AdamW");
-  translation.options.emplace_back("optimizer", found->second);
+  translation.options.emplace_back("optimizer", ours);
 }
 
 /// TrainArgs.gradient_accumulation_iters of one device.

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json_reader.h"
+#include "base/json_object.h"
 #include "launch/python_arguments.h"
 #include "launch/setting_names.h"
 #include "launch/trainer_program.h"
@@ -166,9 +166,7 @@ void add_low_rank(Settings& settings, const LowRank& low_rank, Translation& tran
   translation.options.emplace_back("optim", *optimizer + (layerwise ? "_layerwise" : ""));
   std::vector<std::string> targets = names_in(settings.words(prefix + "target"));
   if (targets.empty() || targets.front() == "all") targets = {"."};  // the head's name has no dot
-  for (std::string& target : targets) target = json_quoted(target);
-  translation.options.emplace_back("optim_target_modules",
-                                   fmt::format("[{}]", fmt::join(targets, ", ")));
+  translation.options.emplace_back("optim_target_modules", json_list(targets));
   std::vector<std::string> arguments{
       fmt::format("rank={}", settings.whole(prefix + "rank").value_or(16)),
       fmt::format("update_proj_gap={}", settings.whole(prefix + "update_interval").value_or(200))};
@@ -195,14 +193,13 @@ void add_preference(Settings& settings, Translation& translation) {
 
 void add_factory_checkpointing(Settings& settings, Translation& translation) {
   if (settings.on("disable_gradient_checkpointing")) return;
-  const bool reentrant = settings.on("use_reentrant_gc", true);
   std::erase_if(translation.options, [](const auto& o) {
     return o.first == "gradient_checkpointing" || o.first == "gradient_checkpointing_kwargs";
   });
   translation.options.emplace_back("gradient_checkpointing", "true");
   translation.options.emplace_back(
       "gradient_checkpointing_kwargs",
-      reentrant ? "{\"use_reentrant\": true}" : "{\"use_reentrant\": false}");
+      JsonObject().add("use_reentrant", settings.on("use_reentrant_gc", true)).text());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_object.h"
 #include "base/text.h"
 #include "launch/programs.h"
 #include "launch/setting_names.h"
@@ -99,12 +100,19 @@ std::int64_t vocabulary(Settings& settings) {
 std::string config_of(Settings& settings) {
   const Shape shape = shape_of(settings);
   const double dropout = settings.number("dropout").value_or(0.0);
-  return fmt::format(
-      R"({{"program": "nanoGPT", "model_type": "gpt2", "vocab_size": {}, "n_layer": {}, )"
-      R"("n_head": {}, "n_embd": {}, "n_positions": {}, "activation_function": "gelu", )"
-      R"("resid_pdrop": {}, "embd_pdrop": {}, "attn_pdrop": {}}})",
-      vocabulary(settings), shape.layers, shape.heads, shape.width,
-      settings.whole("block_size").value_or(1024), dropout, dropout, dropout);
+  return JsonObject()
+      .add("program", "nanoGPT")
+      .add("model_type", "gpt2")
+      .add("vocab_size", vocabulary(settings))
+      .add("n_layer", shape.layers)
+      .add("n_head", shape.heads)
+      .add("n_embd", shape.width)
+      .add("n_positions", settings.whole("block_size").value_or(1024))
+      .add("activation_function", "gelu")
+      .add("resid_pdrop", dropout)
+      .add("embd_pdrop", dropout)
+      .add("attn_pdrop", dropout)
+      .text();
 }
 
 void add_step(Settings& settings, std::int64_t gpus, Translation& translation) {

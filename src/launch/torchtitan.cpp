@@ -10,9 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "base/json_object.h"
 #include "base/text.h"
 #include "launch/programs.h"
 #include "launch/setting_names.h"
+#include "launch/setting_rows.h"
 #include "launch/settings/toml.h"
 #include "launch/torchtitan_flavors.h"
 
@@ -270,47 +272,47 @@ void add_titan_optimizer(Settings& settings, Translation& translation) {
     translation.options.emplace_back("max-grad-norm", fmt::format("{}", *norm));
 }
 
-std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+/// Members of --strategy that torchtitan has by these names.
+constexpr auto kPipelineRows = std::to_array<SettingRow>(
+    {{"parallelism.pipeline_parallel_schedule", "pipeline_parallel_schedule", RowKind::text},
+     {"parallelism.pipeline_parallel_microbatch_size", "pipeline_parallel_microbatch_size"},
+     {"parallelism.pipeline_parallel_layers_per_stage", "pipeline_parallel_layers_per_stage"},
+     {"parallelism.pipeline_parallel_first_stage_less_layers",
+      "pipeline_parallel_first_stage_less_layers"},
+     {"parallelism.pipeline_parallel_last_stage_less_layers",
+      "pipeline_parallel_last_stage_less_layers"}});
+constexpr auto kSwitchRows = std::to_array<SettingRow>(
+    {{"optimizer.early_step_in_backward", "early_step_in_backward", RowKind::on_alone},
+     {"activation_checkpoint.early_stop", "early_stop", RowKind::truth},
+     {"training.enable_cpu_offload", "enable_cpu_offload", RowKind::on_alone},
+     {"parallelism.disable_loss_parallel", "disable_loss_parallel", RowKind::on_alone}});
 
 /// What memtape's --strategy takes by torchtitan's own names.
 std::string strategy_of(Settings& settings) {
-  std::vector<std::string> members{fmt::format("\"version\": {}", quoted(newest_day(settings)))};
+  JsonObject strategy;
   const auto add = [&](std::string_view key, const Setting* setting) {
-    if (setting) members.push_back(fmt::format("{}: {}", quoted(key), quoted(setting->value.text)));
+    if (setting) strategy.add(key, setting->value.text);
   };
+  strategy.add("version", newest_day(settings));
   const Setting* const option = settings.find("activation_checkpoint.selective_ac_option");
   add("selective_ac_option", option);
   const std::string mode = settings.text("activation_checkpoint.mode").value_or("selective");
   if (mode == "selective" && !option)
-    members.emplace_back("\"selective_ac_option\": \"2\"");  // ActivationCheckpoint's default
+    strategy.add("selective_ac_option", "2");  // ActivationCheckpoint's default
   add("mixed_precision_param", settings.find("training.mixed_precision_param"));
   add("mixed_precision_reduce", settings.find("training.mixed_precision_reduce"));
-  add("fsdp_reshard_after_forward", in_sections(settings, "fsdp_reshard_after_forward"));
-  add("context_parallel_rotate_method", in_sections(settings, "context_parallel_rotate_method"));
-  add("pipeline_parallel_schedule", settings.find("parallelism.pipeline_parallel_schedule"));
-  for (const char* key :
-       {"pipeline_parallel_microbatch_size", "pipeline_parallel_layers_per_stage",
-        "pipeline_parallel_first_stage_less_layers", "pipeline_parallel_last_stage_less_layers"})
-    if (const auto number = settings.whole(fmt::format("parallelism.{}", key)))
-      members.push_back(fmt::format("{}: {}", quoted(key), *number));
+  for (const char* key : {"fsdp_reshard_after_forward", "context_parallel_rotate_method"})
+    add(key, in_sections(settings, key));
+  add_members(kPipelineRows, settings, strategy);
   if (const std::int64_t n = degree(settings, "data_parallel_replicate_degree", 1); n > 1)
-    members.push_back(fmt::format("\"data_parallel_replicate_degree\": {}", n));
-  if (settings.on("optimizer.early_step_in_backward"))
-    members.emplace_back("\"early_step_in_backward\": true");
-  if (settings.find("activation_checkpoint.early_stop"))
-    members.push_back(
-        fmt::format("\"early_stop\": {}", settings.on("activation_checkpoint.early_stop")));
-  if (settings.on("training.enable_cpu_offload"))
-    members.emplace_back("\"enable_cpu_offload\": true");
-  if (settings.on("parallelism.disable_loss_parallel"))
-    members.emplace_back("\"disable_loss_parallel\": true");
+    strategy.add("data_parallel_replicate_degree", n);
+  add_members(kSwitchRows, settings, strategy);
   if (settings.on("training.compile") || settings.on("compile.enable")) {
-    members.emplace_back("\"compile\": true");
+    strategy.add("compile", true);
     if (settings.find("compile.components"))
-      members.push_back(fmt::format("\"components\": [\"{}\"]",
-                                    fmt::join(settings.words("compile.components"), "\", \"")));
+      strategy.add("components", settings.words("compile.components"));
   }
-  return fmt::format("{{{}}}", fmt::join(members, ", "));
+  return strategy.text();
 }
 
 /// float8 is a converter of linear layers.

@@ -8,9 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "base/json_object.h"
 #include "base/text.h"
 #include "launch/programs.h"
 #include "launch/setting_names.h"
+#include "launch/setting_rows.h"
 
 namespace memtape::launch {
 namespace {
@@ -161,22 +163,12 @@ void add_lora_modules(Settings& model, Translation& translation) {
 Result<void> add_torchtune_optimizer(const Settings& settings, Settings& optimizer,
                                      Translation& translation) {
   const std::string name = component_of(settings, "optimizer");
-  constexpr auto kKnown =
-      std::to_array<std::pair<std::string_view, std::string_view>>({{"AdamW", "adamw"},
-                                                                    {"Adam", "adam"},
-                                                                    {"SGD", "sgd"},
-                                                                    {"Adagrad", "adagrad"},
-                                                                    {"RMSprop", "rmsprop"},
-                                                                    {"Adafactor", "adafactor"},
-                                                                    {"NAdam", "nadam"},
-                                                                    {"Adamax", "adamax"}});
-  const auto found =
-      std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
+  const std::string_view ours = torch_optimizer(name);
   const Setting* where = settings.find("optimizer");
-  if (found == kKnown.end())
+  if (ours.empty())
     return unsupported(fmt::format("the optimizer {} is not modelled", name),
                        where ? where->where : std::string("tune run"), "torch.optim.AdamW");
-  translation.options.emplace_back("optimizer", found->second);
+  translation.options.emplace_back("optimizer", ours);
   if (optimizer.on("fused")) translation.options.emplace_back("optimizer-impl", "fused");
   return {};
 }
@@ -220,16 +212,17 @@ void add_sharding(Settings& settings, const LaunchCommand& command, Translation&
   if (settings.on("optimizer_in_bwd"))
     settings.fail(*settings.find("optimizer_in_bwd"),
                   "optimizers that step in backward are not modelled over shards", "false");
-  std::string strategy = fmt::format("\"cpu_offload\": {}", settings.on("fsdp_cpu_offload"));
+  JsonObject strategy;
+  strategy.add("cpu_offload", settings.on("fsdp_cpu_offload"));
   if (!settings.on("fsdp_reshard_after_forward", true))
-    strategy += ", \"reshard_after_forward\": false";
+    strategy.add("reshard_after_forward", false);
   if (replicas > 1 && gpus % replicas == 0)
-    strategy += fmt::format(", \"mesh\": [{}, {}]", replicas, gpus / replicas);
+    strategy.add_json("mesh", fmt::format("[{}, {}]", replicas, gpus / replicas));
   else if (replicas > 1)
     settings.fail(*settings.find("data_parallel_replicate_dim"),
                   fmt::format("{} GPUs do not divide by it", gpus), "a divisor of the GPUs");
   translation.options.emplace_back("framework", "fsdp2");
-  translation.options.emplace_back("strategy", "{" + strategy + "}");
+  translation.options.emplace_back("strategy", strategy.text());
 }
 
 /// A plain loop on one GPU, in which each parameter may have an optimizer of its own that steps in
@@ -263,12 +256,12 @@ Result<Settings> read_config(const TorchtuneWords& words, const LaunchCommand& c
 }
 
 void add_step(Settings& settings, Settings& tokenizer, Translation& translation) {
-  const auto add = [&](const char* option, std::optional<std::int64_t> value) {
-    if (value) translation.options.emplace_back(option, fmt::format("{}", *value));
-  };
-  add("micro-batch-size", settings.whole("batch_size"));
-  add("gradient-accumulation", settings.whole("gradient_accumulation_steps"));
-  add("sequence-length", tokenizer.whole("max_seq_len"));
+  constexpr auto kBatch =
+      std::to_array<SettingRow>({{"batch_size", "micro-batch-size"},
+                                 {"gradient_accumulation_steps", "gradient-accumulation"}});
+  constexpr auto kLength = std::to_array<SettingRow>({{"max_seq_len", "sequence-length"}});
+  add_options(kBatch, settings, translation);
+  add_options(kLength, tokenizer, translation);
   constexpr auto kTypes = std::to_array<std::string_view>({"bf16", "fp32"});
   translation.options.emplace_back("precision", settings.choice("dtype", kTypes).value_or("bf16"));
   const std::optional<double> clip = settings.number("clip_grad_norm");

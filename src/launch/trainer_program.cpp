@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_object.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "workload/rloo_arguments.h"
@@ -50,12 +51,6 @@ Result<void> add_argument(const Setting& setting, TrainRecipe& scratch, Translat
   return {};
 }
 
-std::string json_list(const std::vector<std::string>& words) {
-  std::vector<std::string> quoted;
-  for (const std::string& word : words) quoted.push_back(json_quoted(word));
-  return fmt::format("[{}]", fmt::join(quoted, ", "));
-}
-
 const std::string* setting_of(const LaunchCommand& command, std::string_view name) {
   const std::string* last = nullptr;
   for (const auto& [setting, value] : command.launcher_settings)
@@ -84,17 +79,15 @@ void add_fsdp(const LaunchCommand& command, Translation& translation) {
                                                      {"fsdp_sync_module_states", "true"},
                                                      {"fsdp_offload_params", "false"},
                                                      {"fsdp_activation_checkpointing", "false"}});
-  std::vector<std::string> members;
+  JsonObject config;
   for (const Default& setting : kDefaults) {
     const std::string* given = setting_of(command, setting.name);
     const std::string value = given ? *given : std::string(setting.value);
     const bool is_number = setting.name == "fsdp_min_num_params";
-    if (!value.empty())
-      members.push_back(
-          fmt::format("{}: {}", json_quoted(setting.name), is_number ? value : json_quoted(value)));
+    if (!value.empty()) config.add_json(setting.name, is_number ? value : json_quoted(value));
   }
   translation.options.emplace_back("fsdp", "true");
-  translation.options.emplace_back("fsdp_config", fmt::format("{{{}}}", fmt::join(members, ", ")));
+  translation.options.emplace_back("fsdp_config", config.text());
 }
 
 /// accelerate's DeepSpeedPlugin (1.15, utils/dataclasses.py): a ds_config's file, or one made of
@@ -108,14 +101,17 @@ void add_deepspeed(const LaunchCommand& command, Translation& translation) {
     translation.options.emplace_back("deepspeed", *file);
     return;
   }
+  const auto device = [&](std::string_view name) {
+    return JsonObject().add("device", said(name, "none"));
+  };
+  JsonObject config;
+  config.add("zero_optimization", JsonObject()
+                                      .add_json("stage", said("zero_stage", "2"))
+                                      .add("offload_optimizer", device("offload_optimizer_device"))
+                                      .add("offload_param", device("offload_param_device")));
   const std::string* clipping = setting_of(command, "gradient_clipping");
-  translation.options.emplace_back(
-      "deepspeed",
-      fmt::format(R"({{"zero_optimization": {{"stage": {}, "offload_optimizer": {{"device": {}}}, )"
-                  R"("offload_param": {{"device": {}}}}}{}}})",
-                  said("zero_stage", "2"), json_quoted(said("offload_optimizer_device", "none")),
-                  json_quoted(said("offload_param_device", "none")),
-                  clipping && *clipping != "auto" ? ", \"gradient_clipping\": " + *clipping : ""));
+  if (clipping && *clipping != "auto") config.add_json("gradient_clipping", *clipping);
+  translation.options.emplace_back("deepspeed", config.text());
 }
 
 /// What accelerate does to the run beside counting processes.
@@ -216,33 +212,33 @@ void add_weights(Settings& settings, std::string_view name, Translation& transla
 
 void add_lora(const LoraWords& lora, Translation& translation) {
   const bool all = lora.targets.size() == 1 && lora.targets.front() == "all-linear";
-  std::string json = fmt::format("{{\"r\": {}, \"lora_dropout\": {}, \"target_modules\": {}",
-                                 lora.rank, lora.dropout,
-                                 !lora.target_pattern.empty() ? json_quoted(lora.target_pattern)
-                                 : lora.targets.empty()       ? "null"
-                                 : all                        ? "\"all-linear\""
-                                                              : json_list(lora.targets));
-  if (lora.alpha) json += fmt::format(", \"lora_alpha\": {}", *lora.alpha);
-  if (lora.use_rslora) json += ", \"use_rslora\": true";
-  if (!lora.modules_to_save.empty())
-    json += fmt::format(", \"modules_to_save\": {}", json_list(lora.modules_to_save));
-  if (!lora.rank_pattern.empty()) json += ", \"rank_pattern\": " + lora.rank_pattern;
+  JsonObject config;
+  config.add("r", lora.rank).add("lora_dropout", lora.dropout);
+  config.add_json("target_modules", !lora.target_pattern.empty() ? json_quoted(lora.target_pattern)
+                                    : lora.targets.empty()       ? "null"
+                                    : all                        ? json_quoted("all-linear")
+                                                                 : json_list(lora.targets));
+  if (lora.alpha) config.add("lora_alpha", *lora.alpha);
+  if (lora.use_rslora) config.add("use_rslora", true);
+  if (!lora.modules_to_save.empty()) config.add("modules_to_save", lora.modules_to_save);
+  if (!lora.rank_pattern.empty()) config.add_json("rank_pattern", lora.rank_pattern);
   if (!lora.layers_to_transform.empty())
-    json +=
-        fmt::format(", \"layers_to_transform\": [{}]", fmt::join(lora.layers_to_transform, ", "));
-  if (lora.use_dora) json += ", \"use_dora\": true";
-  translation.options.emplace_back("peft", json + "}");
+    config.add_json("layers_to_transform",
+                    fmt::format("[{}]", fmt::join(lora.layers_to_transform, ", ")));
+  if (lora.use_dora) config.add("use_dora", true);
+  translation.options.emplace_back("peft", config.text());
 }
 
 void add_quantization(const QuantizationWords& quantization, Translation& translation) {
+  JsonObject config;
   if (quantization.bits == 8)
-    return translation.options.emplace_back("quantization", "{\"load_in_8bit\": true}"), void();
-  translation.options.emplace_back(
-      "quantization",
-      fmt::format("{{\"load_in_4bit\": true, \"bnb_4bit_quant_type\": {}, "
-                  "\"bnb_4bit_use_double_quant\": {}, \"bnb_4bit_compute_dtype\": {}}}",
-                  json_quoted(quantization.type), quantization.double_quant,
-                  json_quoted(quantization.compute_dtype)));
+    config.add("load_in_8bit", true);
+  else
+    config.add("load_in_4bit", true)
+        .add("bnb_4bit_quant_type", quantization.type)
+        .add("bnb_4bit_use_double_quant", quantization.double_quant)
+        .add("bnb_4bit_compute_dtype", quantization.compute_dtype);
+  translation.options.emplace_back("quantization", config.text());
 }
 
 }  // namespace memtape::launch
