@@ -124,7 +124,7 @@ Settings members_of(const Settings& settings, std::string_view name, std::string
   return members;
 }
 
-Result<void> add_model(const Settings& settings, Translation& translation) {
+Result<void> add_model_of_builder(const Settings& settings, Translation& translation) {
   std::string name = component_of(settings, "model");
   if (name.empty())
     return bad_input("no model is named", "tune run", "model._component_: torchtune.models....");
@@ -294,7 +294,7 @@ Result<Translation> translate_tune_run(const LaunchCommand& command) {
   Settings model = members_of(*settings, "model", words->config),
            tokenizer = members_of(*settings, "tokenizer", words->config),
            optimizer = members_of(*settings, "optimizer", words->config);
-  if (const auto done = add_model(*settings, translation); !done)
+  if (const auto done = add_model_of_builder(*settings, translation); !done)
     return tl::unexpected(done.error());
   if (words->recipe.starts_with("lora_")) add_lora_modules(model, translation);
   if (const auto done = add_torchtune_optimizer(*settings, optimizer, translation); !done)
