@@ -45,8 +45,35 @@ void add_releases(const Json& json, TruthRow& row) {
   row.args.insert(row.args.end(), {"--with", releases});
 }
 
-/// Null when the line is not a row.
-bool read_row(const Json& json, TruthRow& row) {
+/// The JSON text of a configuration that a row holds or names; "" without one, null where nothing
+/// has that name.
+std::optional<std::string> config_of(const Json& json, const char* key,
+                                     const NamedConfigs& configs) {
+  if (!json.contains(key)) return "";
+  const Json& value = json[key];
+  if (!value.is_string()) return value.is_object() ? value.dump() : "";
+  const auto named = configs.find(value.get<std::string>());
+  return named == configs.end() ? std::nullopt : std::optional(named->second);
+}
+
+/// What describes a file, in place of its first row.
+bool is_head(const Json& json) {
+  return json.is_object() && json.contains("demands") && !json.contains("id");
+}
+
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+/// False when the line is not a row.
+bool read_row(const Json& json, const NamedConfigs& configs, TruthRow& row) {
   if (!json.is_object() || !json.contains("id") || !json["id"].is_string() ||
       !json.contains("args") || !json["args"].is_array() || !json.contains("expect") ||
       !json["expect"].is_object())
@@ -57,9 +84,11 @@ bool read_row(const Json& json, TruthRow& row) {
     row.args.push_back(arg.get<std::string>());
   }
   add_releases(json, row);
-  if (json.contains("config") && json["config"].is_object()) row.config = json["config"].dump();
-  if (json.contains("assistant") && json["assistant"].is_object())
-    row.assistant = json["assistant"].dump();
+  const std::optional<std::string> config = config_of(json, "config", configs);
+  const std::optional<std::string> assistant = config_of(json, "assistant", configs);
+  if (!config || !assistant) return false;
+  row.config = *config;
+  row.assistant = *assistant;
   if (json.contains("tape") && json["tape"].is_string()) row.tape = json["tape"].get<std::string>();
   collect_numbers(json["expect"], "", row);
   return true;
@@ -79,17 +108,40 @@ const Json* find(const Json& from, std::string_view path) {
 
 }  // namespace
 
-Result<std::vector<TruthRow>> parse_truth_rows(std::string_view text, const std::string& where) {
+std::string file_of_configs(std::string_view text) {
+  const Json head = Json::parse(next_line(text), nullptr, false);
+  const Json* file = is_head(head) ? find(head, "configs") : nullptr;
+  return file && file->is_string() ? file->get<std::string>() : "";
+}
+
+Result<NamedConfigs> parse_configs(std::string_view text, const std::string& where) {
+  NamedConfigs configs;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::string_view line = next_line(text);
+    if (is_blank(line)) continue;
+    const Json json = Json::parse(line, nullptr, false);
+    const Json *name = find(json, "name"), *config = find(json, "config");
+    if (!name || !name->is_string() || !config || !config->is_object())
+      return bad_input("not a named configuration", where + ":" + std::to_string(number),
+                       "a JSON object with name and config");
+    configs.insert_or_assign(name->get<std::string>(), config->dump());
+  }
+  return configs;
+}
+
+Result<std::vector<TruthRow>> parse_truth_rows(std::string_view text, const NamedConfigs& configs,
+                                               const std::string& where) {
   std::vector<TruthRow> rows;
   for (int number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::string_view line = next_line(text);
+    if (is_blank(line)) continue;
+    const Json json = Json::parse(line, nullptr, false);
+    if (number == 1 && is_head(json)) continue;
     TruthRow row;
-    if (!read_row(Json::parse(line, nullptr, false), row))
-      return bad_input("not a truth row", where + ":" + std::to_string(number),
-                       "a JSON object with id, args and expect");
+    if (!read_row(json, configs, row))
+      return bad_input(
+          "not a truth row", where + ":" + std::to_string(number),
+          "a JSON object with id, args and expect, and config as an object or a known name");
     rows.push_back(std::move(row));
   }
   return rows;

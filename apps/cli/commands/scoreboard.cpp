@@ -2,6 +2,7 @@
 // `memtape scoreboard FILE...`: replays truth rows in this process and says how often the answer is
 // right to the byte.
 #include <algorithm>
+#include <filesystem>
 
 #include "answer/serve_request.h"
 #include "answer/train_request.h"
@@ -106,14 +107,28 @@ report::ScoredRow score(const TruthRow& row) {
   return scored;
 }
 
+/// The rows of a file, with the configurations that they name.
+Result<std::vector<TruthRow>> read_rows(const std::string& file) {
+  const Result<std::string> text = read_gzip_file(file, kLargestFile);
+  if (!text) return tl::unexpected(text.error());
+  NamedConfigs configs;
+  if (const std::string name = file_of_configs(*text); !name.empty()) {
+    const std::string beside = (std::filesystem::path(file).parent_path() / name).string();
+    const Result<std::string> lines = read_gzip_file(beside, kLargestFile);
+    if (!lines) return tl::unexpected(lines.error());
+    Result<NamedConfigs> named = parse_configs(*lines, beside);
+    if (!named) return tl::unexpected(named.error());
+    configs = *std::move(named);
+  }
+  return parse_truth_rows(*text, configs, file);
+}
+
 }  // namespace
 
 int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal) {
   std::vector<report::ScoredRow> scored;
   for (const std::string& file : options.files) {
-    const Result<std::string> text = read_gzip_file(file, kLargestFile);
-    if (!text) return terminal.fail(text.error());
-    const Result<std::vector<TruthRow>> rows = parse_truth_rows(*text, file);
+    const Result<std::vector<TruthRow>> rows = read_rows(file);
     if (!rows) return terminal.fail(rows.error());
     for (const TruthRow& row : *rows) scored.push_back(score(row));
   }
