@@ -77,10 +77,9 @@ def answer(program, request, folder, seconds):
 class Worker:
     """One of the processes that ask both programs, one request after the other."""
 
-    def __init__(self, programs, seconds, keep):
+    def __init__(self, programs, seconds, keep, folder):
         self.programs, self.seconds, self.keep = programs, seconds, keep
-        self.folder = tempfile.mkdtemp(prefix="compare-answers-")
-        multiprocessing.util.Finalize(self, shutil.rmtree, (self.folder, True), exitpriority=10)
+        self.folder = tempfile.mkdtemp(dir=folder)
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
     def compare(self, request):
@@ -138,8 +137,9 @@ class Progress:
 def ask_all(options, expected):
     asked = requests(options)
     groups, progress, kinds, slow = Groups(expected), Progress(len(asked)), {}, []
-    settings = ((options.old, options.new), options.timeout, options.keep)
-    with multiprocessing.get_context("spawn").Pool(options.jobs, start_worker, settings) as pool:
+    asking = ((options.old, options.new), options.timeout, options.keep)
+    with (tempfile.TemporaryDirectory(prefix="compare-answers-") as folder,
+          multiprocessing.get_context("spawn").Pool(options.jobs, start_worker, (*asking, folder)) as pool):
         results = pool.imap(compare, asked, chunksize=8)
         for number, (kind, name, command, code, found, seconds) in enumerate(results, 1):
             counts = kinds.setdefault(kind, {})
