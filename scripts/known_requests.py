@@ -43,7 +43,7 @@ def request_of_row(row, file):
 
 
 def of_truth():
-    for file in sorted(truth_rows.TRUTH.glob("*.jsonl*")):
+    for file in truth_rows.files():
         for row in truth_rows.read_rows(file):
             if row.get("args"):
                 yield request_of_row(row, file)

@@ -11,12 +11,14 @@ import argparse
 import collections
 import concurrent.futures
 import functools
-import json
 import pathlib
 import statistics
 import sys
 
 from published.outcome import KINDS, ORDER, outcome
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import truth_rows  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ANSWERED = ("exact", "rounding", "off")
@@ -133,7 +135,7 @@ def main():
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--head", action="store_true")
     options = parser.parse_args()
-    rows = [json.loads(text) for text in pathlib.Path(options.rows).read_text().splitlines()]
+    rows = truth_rows.read_rows(options.rows)
     rows = [row for row in rows if options.only in row["id"]]
     with concurrent.futures.ThreadPoolExecutor() as pool:
         found = list(pool.map(functools.partial(outcome, options.program), rows))

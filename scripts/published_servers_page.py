@@ -8,7 +8,6 @@ Writes docs/accuracy/published_servers.md to standard output; with --head its ta
 llamacpp_logs.jsonl and llamacpp_logs_left.jsonl, as replay_serving_logs.py and replay_llamacpp_logs.py replay them.
 """
 import argparse
-import json
 import pathlib
 import statistics
 import sys
@@ -17,13 +16,14 @@ import tempfile
 import replay_llamacpp_logs as llamacpp
 import replay_serving_logs as serving
 
-TRUTH = pathlib.Path(__file__).resolve().parent.parent / "tests/truth"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import truth_rows  # noqa: E402
 FIGURES = ("weights_gib", "activation_peak_gib", "non_torch_gib", "kv_gib", "kv_tokens given the bytes", "gpu_blocks given the bytes")
 HALF = 0.0051  # logs print GiB to 0.01
 
 
 def rows_of(name):
-    return [json.loads(line) for line in (TRUTH / name).read_text(encoding="utf-8").splitlines()]
+    return truth_rows.read_rows(truth_rows.TRUTH / name)
 
 
 def served(program, row):
@@ -89,7 +89,7 @@ def shares(servers, buffers, left):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", nargs="?", default=str(TRUTH.parent.parent / "build/release/memtape"))
+    parser.add_argument("program", nargs="?", default=str(truth_rows.TRUTH.parent.parent / "build/release/memtape"))
     parser.add_argument("--head", action="store_true")
     options = parser.parse_args()
     logs, ggml, left = rows_of("serving_logs.jsonl"), rows_of("llamacpp_logs.jsonl"), rows_of("llamacpp_logs_left.jsonl")

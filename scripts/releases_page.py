@@ -7,13 +7,15 @@
 The rows are those of tests/truth/*release*.jsonl and of torch_steps.jsonl, by the torch and transformers of their `stack`. The changes are
 those of src/release/*_changes.h.
 """
-import gzip
 import json
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import truth_rows  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "releases.md"
@@ -24,26 +26,20 @@ CHANGE = re.compile(r"inline constexpr Change (k\w+)\{\s*Package::(\w+),\s*\{(\d
 FIGURES = ("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes")
 
 
-def lines_of(path):
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else open(path, encoding="utf-8")
-    with opened as lines:
-        return [line for line in lines if line.strip()]
-
-
-def pair_of(line):
+def pair_of(row):
     """((2, 15, 0), (5, 23, 0)) of a row; None where its stack does not say both."""
-    stack = json.loads(line).get("stack") or ""
+    stack = row.get("stack") or ""
     found = [re.search(rf"\b{package} (\d+)\.(\d+)\.?(\d*)", stack) for package in ("torch", "transformers")]
     return tuple(tuple(int(n or 0) for n in match.groups()) for match in found) if all(found) else None
 
 
 def rows_by_pair():
     pairs = {}
-    for path in sorted((ROOT / "tests" / "truth").glob("*release*.jsonl*")) + [ROOT / "tests" / "truth" / "torch_steps.jsonl"]:
-        for line in lines_of(path):
-            pair = pair_of(line)
+    for path in [*(file for file in truth_rows.files() if "release" in file.name), truth_rows.TRUTH / "torch_steps.jsonl"]:
+        for row in truth_rows.read_rows(path):
+            pair = pair_of(row)
             if pair:
-                pairs.setdefault(pair, []).append(line)
+                pairs.setdefault(pair, []).append(json.dumps(row) + "\n")
     return dict(sorted(pairs.items()))
 
 

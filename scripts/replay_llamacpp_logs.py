@@ -17,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import truth_rows  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIB = 2**20
 HALF_A_DIGIT = 0.0051  # of what logs print
@@ -71,8 +74,7 @@ def main():
     exact = collections.Counter()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for line in open(args.logs, encoding="utf-8"):
-            row = json.loads(line)
+        for row in truth_rows.read_rows(args.logs):
             if args.only not in f"{row['id']} {row['model']}":
                 continue
             try:

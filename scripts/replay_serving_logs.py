@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import truth_rows  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GIB = 2**30
 
@@ -267,8 +270,7 @@ def main():
     parser.add_argument("--only", default="", help="rows with this text in their id")
     options = parser.parse_args()
     all_errors, left = collections.defaultdict(list), []
-    for line in options.logs.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in truth_rows.read_rows(options.logs):
         if options.only not in row["id"]:
             continue
         try:

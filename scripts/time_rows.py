@@ -10,7 +10,6 @@ The rows are tests/truth/training_throughput.jsonl.gz and serving_throughput.jso
 what its framework does by default; a row that lacks a size, or whose framework or model is not modelled, is counted with the reason.
 """
 import collections
-import gzip
 import json
 import pathlib
 import re
@@ -18,6 +17,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+import truth_rows  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/time.md"
@@ -196,11 +198,6 @@ def seconds(row):
     return row.get("step_s") or row["gbs"] * row["seq"] / (row["tokens_per_s_per_gpu"] * row["gpus"])
 
 
-def read(name):
-    with gzip.open(ROOT / "tests/truth" / name, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
-
-
 def percent(x):
     return f"{100 * x:.1f} %"
 
@@ -246,7 +243,7 @@ def order_of_sweeps(rows, answers):
 def asked(program, file, question_of):
     """The rows of a file that say enough to be asked, their answers, and a line that counts the others by reason."""
     rows, questions, why = [], [], collections.Counter()
-    for row in read(file):
+    for row in truth_rows.read_rows(truth_rows.TRUTH / file):
         question, reason = question_of(row)
         if question is None:
             why[reason] += 1

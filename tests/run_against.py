@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import truth_rows
+
 
 def laid_beside(program, row, folder):
     with tempfile.TemporaryDirectory() as temporary:
@@ -34,8 +36,7 @@ def laid_beside(program, row, folder):
 
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[3])
-    with open(sys.argv[2], encoding="utf-8") as file:
-        rows = [row for row in map(json.loads, file) if row.get("trace") and (folder / row["trace"]).exists()]
+    rows = [row for row in truth_rows.read_rows(sys.argv[2]) if row.get("trace") and (folder / row["trace"]).exists()]
     wrong = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for row, fault in zip(rows, pool.map(lambda row: laid_beside(program, row, folder), rows)):

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import truth_rows
+
 SEVERAL_GPUS = ["ddp", "fsdp1", "fsdp2", "deepspeed", "torch-tp", "torch-cp", "torch-pp", "megatron-core", "litgpt", "torchtitan"]
 TRAINER = ["--framework", "transformers"]
 RECIPES = [["--framework", framework, "--gpus", "2"] for framework in SEVERAL_GPUS] + [
@@ -31,8 +33,8 @@ SECONDS = 60
 def configurations(files):
     of = {}
     for file in files:
-        for line in open(file, encoding="utf-8"):
-            config = json.loads(line).get("config") or {}
+        for row in truth_rows.read_rows(file):
+            config = row.get("config") or {}
             if "model_type" in config:
                 of.setdefault(config["model_type"], config)
     return of

@@ -13,6 +13,8 @@ import os
 import subprocess
 import sys
 
+import truth_rows
+
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 SIZES = {"requested": "requested_bytes", "device": "device_bytes", "free": "free_bytes", "process": "process_bytes",
          "allocated": "allocated_bytes", "unallocated": "reserved_unallocated_bytes", "allowed": "allowed_bytes",
@@ -60,8 +62,7 @@ def read(program, row):
 
 def main():
     program = sys.argv[1]
-    with open(sys.argv[2], encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+    rows = truth_rows.read_rows(sys.argv[2])
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for row, faults in zip(rows, pool.map(lambda row: read(program, row), rows)):

@@ -12,13 +12,15 @@ import subprocess
 import sys
 import tempfile
 
+import truth_rows
+
 
 def main():
     program, rows, tapes = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     passed = failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "config.json"
-        for row in map(json.loads, open(rows)):
+        for row in truth_rows.read_rows(rows):
             tape = tapes / f"{row['id']}.tape"
             if not tape.exists():
                 continue

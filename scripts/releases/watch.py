@@ -14,6 +14,8 @@ from . import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRUTH = ROOT / "tests" / "truth"
+sys.path.insert(0, str(TRUTH.parent))
+import truth_rows as rows_of_truth  # noqa: E402
 FIGURES = ("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes")
 UNLIMITED = "30000000000000"
 
@@ -37,9 +39,7 @@ def program() -> str:
 
 def truth_rows(files):
     for name in files:
-        with open(TRUTH / name, encoding="utf-8") as lines:
-            for line in lines:
-                yield json.loads(line)
+        yield from rows_of_truth.read_rows(TRUTH / name)
 
 
 def make_cases(rows, releases: str, folder: pathlib.Path) -> List[Case]:

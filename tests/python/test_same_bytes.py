@@ -4,28 +4,28 @@
 MEMTAPE_EVERY_ROW=1 takes all of them, else about two hundred.
 """
 import concurrent.futures
-import gzip
 import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import memtape
 from memtape._library import program
 
-TRUTH = pathlib.Path(__file__).resolve().parent.parent / "truth"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import truth_rows  # noqa: E402
+
 FEW = 200
 
 
 def rows():
-    for path in sorted([*TRUTH.glob("*.jsonl"), *TRUTH.glob("*.jsonl.gz")]):
-        with gzip.open(path, "rt") if path.suffix == ".gz" else open(path, encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
-                if isinstance(row.get("args"), list) and row["args"][0] in ("train", "serve") and "assistant" not in row:
-                    yield path.name, row
+    for path in truth_rows.files():
+        for row in truth_rows.read_rows(path):
+            if isinstance(row.get("args"), list) and row["args"][0] in ("train", "serve") and "assistant" not in row:
+                yield path.name, row
 
 
 def keywords(args):
