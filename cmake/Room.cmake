@@ -7,6 +7,8 @@
 #   memtape_test(NAME ...)   a GoogleTest program, run by ctest as NAME
 #   memtape_fuzz(NAME ...)   a libFuzzer target over the seeds in tests/corpus/NAME, run by ctest as fuzz.NAME
 #   memtape_bench(NAME ...)  a Google Benchmark program
+#
+# and a test that is a script, memtape_script_test(NAME LABEL SCRIPT words...): SCRIPT from the project's root, python or shell.
 
 # Room names become target names (framework/torch -> memtape_framework_torch); targets with :: stay as they are.
 # A room that is used must be there already, which holds the order of MEMTAPE_ROOMS at configure time.
@@ -93,6 +95,16 @@ function(memtape_fuzz NAME)
     add_test(NAME fuzz.${NAME} COMMAND ${PROJECT_SOURCE_DIR}/scripts/run_fuzz.sh ${NAME})
     set_tests_properties(fuzz.${NAME} PROPERTIES SKIP_RETURN_CODE 77 LABELS fuzz)
   endif()
+endfunction()
+
+# A script whose exit status is the result; 77 stands for "cannot be tried here".
+function(memtape_script_test NAME LABEL SCRIPT)
+  set(command ${PROJECT_SOURCE_DIR}/${SCRIPT} ${ARGN})
+  if(SCRIPT MATCHES "[.]py$")
+    list(PREPEND command ${Python3_EXECUTABLE})
+  endif()
+  add_test(NAME ${NAME} COMMAND ${command})
+  set_tests_properties(${NAME} PROPERTIES LABELS ${LABEL} SKIP_RETURN_CODE 77)
 endfunction()
 
 function(memtape_bench NAME)

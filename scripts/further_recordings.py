@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A table of files of recorded rows: how many rows were predicted, and how their main figures fared.
+"""A table of the files of recorded rows that docs/accuracy.md shows without a section of their own: how many rows were predicted, and
+how their main figures fared.
 
-usage: further_recordings.py PROGRAM FILE..."""
+usage: further_recordings.py PROGRAM"""
 
 import json
 import pathlib
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import truth_rows  # noqa: E402
+
+PAGE = "docs/accuracy.md"
+
+
+def has_section(path):
+    name = path.name.partition(".")[0]
+    return name == "torch_steps" or (ROOT / f"docs/accuracy/{name}.md").exists()
 
 
 def lines(program, path):
@@ -23,11 +35,12 @@ def lines(program, path):
 
 
 def main():
-    program, *files = sys.argv[1:]
+    program = sys.argv[1]
     print("| file | rows predicted | figure | to the byte | mean error | largest |")
     print("|---|---:|---|---:|---:|---:|")
-    for name in files:
-        print(*lines(program, pathlib.Path(name)), sep="\n")
+    for path in truth_rows.files():
+        if truth_rows.read_head(path).get("page") == PAGE and not has_section(path):
+            print(*lines(program, path), sep="\n")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import tempfile
 
 from releases import ledger, sources, status, watch
 
-SMALL_STEPS = ["small_models.jsonl", "latest_families.jsonl"]
+SMALL_STEPS = ["small_models.jsonl", "small_models_by_task.jsonl"]
 
 
 def folder_of(package, version, python):
@@ -96,7 +96,7 @@ def arguments():
     command.add_argument("releases", nargs="+", metavar="PACKAGE==VERSION")
     command.add_argument("--python", help="an interpreter that has them (else an environment is made)")
     command.add_argument("--only", metavar="REGEX", help="the rows whose id it matches")
-    command.add_argument("--rows", nargs="+", metavar="FILE", help="files of tests/truth (small_models.jsonl, latest_families.jsonl)")
+    command.add_argument("--rows", nargs="+", metavar="FILE", help="files of tests/truth (small_models.jsonl, small_models_by_task.jsonl)")
     command.add_argument("--gpu", default="a100-80gb", help="rows of this GPU (a100-80gb)")
     command.add_argument("--keep", metavar="FOLDER", help="keep the recordings there")
     command.set_defaults(run=run_watch)
