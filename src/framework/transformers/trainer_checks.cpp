@@ -87,6 +87,9 @@ Result<void> check_task(const TrainRecipe& recipe) {
                        "--label_smoothing_factor", "0");
   if (recipe.trainer.is_of_trl() && !passes_images_over)
     return bad_input("trl's trainers train decoders", "--task", "causal-lm");
+  const bool prefers = recipe.program.trains_preferences() && !recipe.program.trains_value_head();
+  if (prefers && !passes_images_over)
+    return bad_input("LLaMA-Factory trains decoders", "--task", "causal-lm");
   if (recipe.quantization && !passes_images_over)
     return unsupported("a quantized base is modelled for decoders alone", "--quantization",
                        "leave it out");

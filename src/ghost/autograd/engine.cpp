@@ -185,7 +185,7 @@ void execute(GraphTask& task, std::span<const Edge> roots, std::span<const Tenso
     add_to_buffer(*roots[i].function, roots[i].input_nr, seed);
     if (--roots[i].function->dependencies == 0) ready.push(roots[i].function);
   }
-  while (!ready.empty()) {
+  while (!ready.empty() && !s.error) {  // after a failure nothing is saved that could be unpacked
     const Ptr<Node> node = ready.top();
     ready.pop();
     if (node->sequence < s.layer_boundary) s.equal_layers->reach_backwards(*node);
