@@ -160,14 +160,14 @@ void add_adapter(Settings& settings, const Dtypes& dtypes, Translation& translat
     add_quantization({.bits = 8}, translation);
   else
     return;
-  translation.options.emplace_back("prepare_model_for_kbit_training", "false");
+  translation.add("prepare_model_for_kbit_training", "false");
 }
 
 void add_attention_choice(Settings& settings, Translation& translation) {
   if (settings.find("attn_implementation"))
     return add_attention(settings, "attn_implementation", translation);
-  if (settings.on("flash_attention")) translation.options.emplace_back("attention", "flash");
-  if (settings.on("eager_attention")) translation.options.emplace_back("attention", "eager");
+  if (settings.on("flash_attention")) translation.add("attention", "flash");
+  if (settings.on("eager_attention")) translation.add("attention", "eager");
 }
 
 /// Plugins that report, or measure afterwards.
@@ -195,9 +195,9 @@ void add_plugins(Settings& settings, TrlProgram trainer, Translation& translatio
       translation.remarks.not_modelled.push_back(fmt::format(
           "{}: the plugin {} is not modelled", settings.find("plugins")->where, plugin));
   if (trainer == TrlProgram::none && cuts_cross_entropy(settings))
-    translation.options.emplace_back("cut_cross_entropy", "true");
+    translation.add("cut_cross_entropy", "true");
   if (!has_plugin(settings, "Liger")) return;
-  translation.options.emplace_back("use_liger_kernel", "true");
+  translation.add("use_liger_kernel", "true");
   constexpr auto kKernels =
       std::to_array<SettingRow>({{"liger_rope", "rope", RowKind::truth, "false"},
                                  {"liger_rms_norm", "rms_norm", RowKind::truth, "false"},
@@ -207,7 +207,7 @@ void add_plugins(Settings& settings, TrlProgram trainer, Translation& translatio
                                   RowKind::truth, "false"}});
   JsonObject kernels;
   add_members(kKernels, settings, kernels);
-  translation.options.emplace_back("liger_kernel_config", kernels.text());
+  translation.add("liger_kernel_config", kernels.text());
 }
 
 constexpr auto kLoraKernels = std::to_array<const char*>(
@@ -239,7 +239,7 @@ void add_lora_kernels(Settings& settings, TrlProgram trainer, Translation& trans
         fmt::format("axolotl's fused LoRA kernels ({}) are modelled in SFT without FSDP; here "
                     "adapters are peft's",
                     fmt::join(on, ", ")));
-  for (std::string& name : on) translation.options.emplace_back(std::move(name), "true");
+  for (std::string& name : on) translation.add(std::move(name), "true");
 }
 
 /// _configure_embedding_dtypes: what is cast to float32 is cast back for adapters, for attention
@@ -364,7 +364,7 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   Settings arguments;
   add_renamed(settings, trainer, arguments);
   add_sharding(settings, arguments, translation);
-  if (trainer != TrlProgram::none) translation.options.emplace_back("trainer", name_of(trainer));
+  if (trainer != TrlProgram::none) translation.add("trainer", name_of(trainer));
   note_trl(settings, trainer, translation);
   if (const auto done = add_training_arguments(arguments, translation, trainer); !done) return done;
   add_default(translation, "per_device_train_batch_size", "1");
@@ -373,9 +373,9 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   // core/builders/causal.py: where DDP is, what nobody says is no.
   if (trainer == TrlProgram::none && settings.on("ddp", true))
     add_default(translation, "ddp_find_unused_parameters", "false");
-  if (dtypes.bf16) translation.options.emplace_back("bf16", "true");
-  if (dtypes.fp16) translation.options.emplace_back("fp16", "true");
-  translation.options.emplace_back("weights", dtypes.weights);
+  if (dtypes.bf16) translation.add("bf16", "true");
+  if (dtypes.fp16) translation.add("fp16", "true");
+  translation.add("weights", dtypes.weights);
   add_adapter(settings, dtypes, translation);
   add_attention_choice(settings, translation);
   add_plugins(settings, trainer, translation);
@@ -383,8 +383,7 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   if (trainer != TrlProgram::none && trainer != TrlProgram::grpo)
     add_default(translation, "max_length", "512");
   if (trainer == TrlProgram::none)
-    translation.options.emplace_back(
-        "sequence-length", fmt::format("{}", settings.whole("sequence_len").value_or(512)));
+    translation.add("sequence-length", settings.whole("sequence_len").value_or(512));
   if (dtypes.weights != "fp32" && !settings.on("flash_attention") && keeps_float32(settings))
     translation.remarks.not_modelled.emplace_back(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "

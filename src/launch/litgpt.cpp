@@ -89,27 +89,22 @@ void add_litgpt_adapters(Settings& settings, Translation& translation) {
   std::vector<std::string_view> targets;
   for (const Part& part : kParts)
     if (settings.on(part.flag, part.on)) targets.push_back(part.name);
-  translation.options.emplace_back("lora-rank",
-                                   fmt::format("{}", settings.whole("lora_r").value_or(8)));
-  translation.options.emplace_back("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
-  translation.options.emplace_back(
-      "lora-dropout", fmt::format("{}", settings.number("lora_dropout").value_or(0.05)));
+  translation.add("lora-rank", settings.whole("lora_r").value_or(8));
+  translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
+  translation.add("lora-dropout", settings.number("lora_dropout").value_or(0.05));
 }
 
 void add_precision(Settings& settings, Translation& translation) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"bf16-true", "bf16-mixed", "32-true", "16-true", "16-mixed"});
-  constexpr auto kOurs =
-      std::to_array<std::string_view>({"bf16", "amp-bf16", "fp32", "fp16", "amp-fp16"});
-  const std::string name = settings.choice("precision", kNames).value_or("bf16-true");
-  const auto found = std::ranges::find(kNames, name);
-  translation.options.emplace_back(
-      "precision", kOurs[static_cast<std::size_t>(std::distance(kNames.begin(), found))]);
+  constexpr auto kPrecisions = std::to_array<Word>({{"bf16-true", "bf16"},
+                                                    {"bf16-mixed", "amp-bf16"},
+                                                    {"32-true", "fp32"},
+                                                    {"16-true", "fp16"},
+                                                    {"16-mixed", "amp-fp16"}});
+  translation.add("precision", in_our_words("precision", kPrecisions, settings).value_or("bf16"));
   constexpr auto kModes =
       std::to_array<std::string_view>({"bnb.nf4", "bnb.nf4-dq", "bnb.fp4", "bnb.fp4-dq"});
   if (const Setting* quantize = settings.find("quantize"); quantize && quantize->says_something())
-    if (const auto mode = settings.choice("quantize", kModes))
-      translation.options.emplace_back("quantize", *mode);
+    if (const auto mode = settings.choice("quantize", kModes)) translation.add("quantize", *mode);
 }
 
 /// optimizer: AdamW, or {class_path: torch.optim.AdamW, init_args: ...}.
@@ -122,19 +117,18 @@ void add_litgpt_optimizer(Settings& settings, Translation& translation) {
   const std::string_view ours = torch_optimizer(name);
   if (ours.empty() || ours == "adafactor")
     return settings.fail(*setting, fmt::format("the optimizer {} is not modelled", name), "AdamW");
-  translation.options.emplace_back("optimizer", ours);
+  translation.add("optimizer", ours);
 }
 
 /// TrainArgs.gradient_accumulation_iters of one device.
 void add_batch(Settings& settings, Translation& translation) {
   const std::int64_t micro = settings.whole("train.micro_batch_size").value_or(1);
   const std::int64_t global = settings.whole("train.global_batch_size").value_or(16);
-  translation.options.emplace_back("micro-batch-size", fmt::format("{}", micro));
+  translation.add("micro-batch-size", micro);
   if (micro > 0)
-    translation.options.emplace_back("gradient-accumulation",
-                                     fmt::format("{}", std::max<std::int64_t>(1, global / micro)));
+    translation.add("gradient-accumulation", std::max<std::int64_t>(1, global / micro));
   if (const auto length = settings.whole("train.max_seq_length"))
-    translation.options.emplace_back("sequence-length", fmt::format("{}", *length));
+    translation.add("sequence-length", *length);
   else
     translation.remarks.warnings.emplace_back(
         "train.max_seq_length is not set: the longest sample decides; --sequence-length before the "
@@ -146,7 +140,7 @@ Result<Translation> translate(const LaunchCommand& command, std::string_view pro
   Result<Settings> settings = read(command, program, checkpoint);
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
-  translation.options.emplace_back("framework", "litgpt");
+  translation.add("framework", "litgpt");
   translation.remarks.add(settings->check_names(data::litgpt_names()));
   if (checkpoint.empty()) checkpoint = settings->text("checkpoint_dir").value_or("");
   if (checkpoint.empty())
@@ -161,7 +155,7 @@ Result<Translation> translate(const LaunchCommand& command, std::string_view pro
   add_batch(*settings, translation);
   const std::int64_t devices =
       settings->whole("devices").value_or(1) * settings->whole("num_nodes").value_or(1);
-  if (devices > 1) translation.options.emplace_back("gpus", fmt::format("{}", devices));
+  if (devices > 1) translation.add("gpus", devices);
   if (settings->failure()) return tl::unexpected(*settings->failure());
   return translation;
 }

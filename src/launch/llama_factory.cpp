@@ -11,6 +11,7 @@
 #include "base/json_object.h"
 #include "launch/python_arguments.h"
 #include "launch/setting_names.h"
+#include "launch/setting_rows.h"
 #include "launch/trainer_program.h"
 
 namespace memtape::launch {
@@ -56,13 +57,10 @@ Result<Settings> read_factory_arguments(const LaunchCommand& command) {
 }
 
 void add_flash_attention(Settings& settings, Translation& translation) {
-  constexpr auto kNames =
-      std::to_array<std::string_view>({"auto", "disabled", "sdpa", "fa2", "fa3"});
-  const std::string name = settings.choice("flash_attn", kNames).value_or("auto");
-  if (name == "auto") return;
-  translation.options.emplace_back("attention", name == "disabled" ? "eager"
-                                                : name == "sdpa"   ? "sdpa"
-                                                                   : "flash");
+  constexpr auto kKernels = std::to_array<Word>(
+      {{"auto", ""}, {"disabled", "eager"}, {"sdpa", "sdpa"}, {"fa2", "flash"}, {"fa3", "flash"}});
+  const std::string ours = in_our_words("flash_attn", kKernels, settings).value_or("");
+  if (!ours.empty()) translation.add("attention", ours);
 }
 
 /// "q_proj,v_proj" or a list of them; "all" is peft's all-linear.
@@ -84,10 +82,8 @@ void add_trained_layers(Settings& settings, Translation& translation) {
   if (!modules.empty() && modules.front() != "all")
     settings.fail(*settings.find("freeze_trainable_modules"),
                   "training some modules of a layer is not modelled", "all");
-  translation.options.emplace_back(
-      "train-last-layers",
-      fmt::format("{}", settings.whole("freeze_trainable_layers").value_or(2)));
-  if (!settings.on("pure_bf16")) translation.options.emplace_back("upcast-trained", "true");
+  translation.add("train-last-layers", settings.whole("freeze_trainable_layers").value_or(2));
+  if (!settings.on("pure_bf16")) translation.add("upcast-trained", "true");
 }
 
 void add_finetuning(Settings& settings, Translation& translation) {
@@ -98,8 +94,7 @@ void add_finetuning(Settings& settings, Translation& translation) {
   if (type == "oft")
     settings.fail(*settings.find("finetuning_type"), "OFT's adapters are not modelled",
                   "lora, freeze or full");
-  translation.options.emplace_back("weights",
-                                   type == "full" && !settings.on("pure_bf16") ? "fp32" : compute);
+  translation.add("weights", type == "full" && !settings.on("pure_bf16") ? "fp32" : compute);
   if (type == "freeze") add_trained_layers(settings, translation);
   if (type != "lora") return;
   add_default(translation, "ddp_find_unused_parameters", "false");  // hparams/parser.py
@@ -127,7 +122,7 @@ void add_finetuning(Settings& settings, Translation& translation) {
                                      : fp16 ? "float16"
                                             : "float32"},
                    translation);
-  translation.options.emplace_back("prepare_model_for_kbit_training", "false");
+  translation.add("prepare_model_for_kbit_training", "false");
 }
 
 /// An optimizer with projected gradients, and the settings of its own beside what `optim` says.
@@ -163,17 +158,17 @@ void add_low_rank(Settings& settings, const LowRank& low_rank, Translation& tran
         low_rank.name));
   std::erase_if(translation.options, [](const auto& o) { return o.first == "optim"; });
   const bool layerwise = settings.on(prefix + "layerwise");
-  translation.options.emplace_back("optim", *optimizer + (layerwise ? "_layerwise" : ""));
+  translation.add("optim", *optimizer + (layerwise ? "_layerwise" : ""));
   std::vector<std::string> targets = names_in(settings.words(prefix + "target"));
   if (targets.empty() || targets.front() == "all") targets = {"."};  // the head's name has no dot
-  translation.options.emplace_back("optim_target_modules", json_list(targets));
+  translation.add("optim_target_modules", json_list(targets));
   std::vector<std::string> arguments{
       fmt::format("rank={}", settings.whole(prefix + "rank").value_or(16)),
       fmt::format("update_proj_gap={}", settings.whole(prefix + "update_interval").value_or(200))};
   for (const std::string_view name : low_rank.arguments)
     if (const auto value = settings.text(prefix + std::string(name)))
       arguments.push_back(fmt::format("{}={}", name, *value));
-  translation.options.emplace_back("optim_args", fmt::format("{}", fmt::join(arguments, ",")));
+  translation.add("optim_args", fmt::format("{}", fmt::join(arguments, ",")));
 }
 
 void add_factory_optimizer(Settings& settings, Translation& translation) {
@@ -187,8 +182,8 @@ void add_factory_optimizer(Settings& settings, Translation& translation) {
 
 /// CustomDPOTrainer; `pref_loss` says whether there is a reference.
 void add_preference(Settings& settings, Translation& translation) {
-  translation.options.emplace_back("trainer", "llama-factory-dpo");
-  translation.options.emplace_back("pref_loss", settings.text("pref_loss").value_or("sigmoid"));
+  translation.add("trainer", "llama-factory-dpo");
+  translation.add("pref_loss", settings.text("pref_loss").value_or("sigmoid"));
 }
 
 void add_factory_checkpointing(Settings& settings, Translation& translation) {
@@ -196,10 +191,9 @@ void add_factory_checkpointing(Settings& settings, Translation& translation) {
   std::erase_if(translation.options, [](const auto& o) {
     return o.first == "gradient_checkpointing" || o.first == "gradient_checkpointing_kwargs";
   });
-  translation.options.emplace_back("gradient_checkpointing", "true");
-  translation.options.emplace_back(
-      "gradient_checkpointing_kwargs",
-      JsonObject().add("use_reentrant", settings.on("use_reentrant_gc", true)).text());
+  translation.add("gradient_checkpointing", "true");
+  translation.add("gradient_checkpointing_kwargs",
+                  JsonObject().add("use_reentrant", settings.on("use_reentrant_gc", true)).text());
 }
 
 }  // namespace
@@ -225,18 +219,15 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
     return bad_input("no model is named", "llamafactory-cli train", "model_name_or_path: MODEL");
   translation->model = *model;
   if (stage == "dpo") add_preference(*settings, *translation);
-  if (stage == "kto" || stage == "rm")
-    translation->options.emplace_back("trainer", "llama-factory-" + stage);
+  if (stage == "kto" || stage == "rm") translation->add("trainer", "llama-factory-" + stage);
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
   add_factory_optimizer(*settings, *translation);
   add_finetuning(*settings, *translation);
   add_flash_attention(*settings, *translation);
   add_factory_checkpointing(*settings, *translation);
-  if (settings->on("enable_liger_kernel"))
-    translation->options.emplace_back("use_liger_kernel", "true");
-  translation->options.emplace_back(
-      "sequence-length", fmt::format("{}", settings->whole("cutoff_len").value_or(2048)));
+  if (settings->on("enable_liger_kernel")) translation->add("use_liger_kernel", "true");
+  translation->add("sequence-length", settings->whole("cutoff_len").value_or(2048));
   if (!settings->on("packing") && stage != "pt")
     translation->remarks.warnings.emplace_back(
         "sequences are padded to the longest of their batch; all are taken to be cutoff_len long");

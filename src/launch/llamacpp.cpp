@@ -73,7 +73,7 @@ void take_hub_name(Translation& translation, std::string_view name) {
   translation.model = repository.substr(repository.rfind('/') + 1);
   // Without a file of that type the first of the repository is taken: those of gpt-oss hold MXFP4.
   if (colon == name.size() && translation.model.starts_with("gpt-oss")) type = "MXFP4_MOE";
-  translation.options.emplace_back("quantize", type);
+  translation.add("quantize", type);
   translation.remarks.warnings.push_back(
       fmt::format("the file of {} is not read: the answer is for {} as llama-quantize makes {} of "
                   "it (name the file with -m for its own tensors)",
@@ -91,11 +91,11 @@ void add_options(Translation& translation, const ReadFlags& flags) {
     else if (option == "hf-repo")
       take_hub_name(translation, value);
     else if (option == "load-mode")
-      translation.options.emplace_back(value == "mmap" ? "mmap" : "no-mmap", "");
+      translation.add(value == "mmap" ? "mmap" : "no-mmap", "");
     else if (option == "flash-attn" && value.empty())
-      translation.options.emplace_back(option, "on");
+      translation.add(option, "on");
     else if (option != "fit" && option != "hf-file" && option != "kv-unified-per-slot")
-      translation.options.emplace_back(option, value);
+      translation.add(option, value);
   }
 }
 
@@ -119,7 +119,7 @@ void add_image(Translation& translation, const LaunchCommand& command, std::int6
   if (const std::size_t at = tag.rfind("-b"); at != tag.npos && at + 2 < tag.size())
     if (std::all_of(tag.begin() + static_cast<std::ptrdiff_t>(at) + 2, tag.end(),
                     [](char c) { return c >= '0' && c <= '9'; }))
-      translation.options.emplace_back("engine-version", tag.substr(at + 1));
+      translation.add("engine-version", tag.substr(at + 1));
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kDevices{
       {{"vulkan", "Vulkan"}, {"rocm", "ROCm"}, {"intel", "SYCL"}}};
   for (const auto& [word, prefix] : kDevices) {
@@ -127,7 +127,7 @@ void add_image(Translation& translation, const LaunchCommand& command, std::int6
     std::string names;
     for (std::int64_t i = 0; i < devices; ++i)
       names += fmt::format("{}{}{}", i > 0 ? "," : "", prefix, i);
-    translation.options.emplace_back("device", names);
+    translation.add("device", names);
   }
 }
 
@@ -145,7 +145,7 @@ Result<void> add_cache_per_slot(Translation& translation, const ReadFlags& flags
                        "a whole number of tokens");
     product *= value;
   }
-  translation.options.emplace_back("ctx-size", fmt::format("{}", product));
+  translation.add("ctx-size", product);
   return {};
 }
 

@@ -181,7 +181,7 @@ Result<Translation> translate_megatron(const LaunchCommand& command) {
   config.set("environment", environment_of(command));
   Translation translation = begin_translation(command, Translation::Command::train);
   translation.config = config.object();
-  translation.options.emplace_back("framework", "megatron-core");
+  translation.add("framework", "megatron-core");
   take_enough_nodes(command, *flags, translation);
   translation.remarks.add({{}, not_modelled(*flags, command.program)});
   return translation;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "launch/programs.h"
 #include "launch/setting_names.h"
+#include "launch/setting_rows.h"
 
 namespace memtape::launch {
 namespace {
@@ -116,23 +117,21 @@ std::string config_of(Settings& settings) {
 }
 
 void add_step(Settings& settings, std::int64_t gpus, Translation& translation) {
-  constexpr auto kTypes = std::to_array<std::string_view>({"bfloat16", "float16", "float32"});
-  const std::string type = settings.choice("dtype", kTypes).value_or("bfloat16");
+  constexpr auto kTypes =
+      std::to_array<Word>({{"bfloat16", "amp-bf16"}, {"float16", "amp-fp16"}, {"float32", "fp32"}});
+  constexpr auto kSizes =
+      std::to_array<SettingRow>({{"batch_size", "micro-batch-size", RowKind::whole, "12"},
+                                 {"block_size", "sequence-length", RowKind::whole, "1024"}});
+  translation.add("framework", gpus > 1 ? "ddp" : "torch");
+  translation.add("precision", in_our_words("dtype", kTypes, settings).value_or("amp-bf16"));
   const double clip = settings.number("grad_clip").value_or(1.0);
-  const auto add = [&](const char* option, std::string value) {
-    translation.options.emplace_back(option, std::move(value));
-  };
-  add("framework", gpus > 1 ? "ddp" : "torch");
-  add("precision", type == "bfloat16" ? "amp-bf16" : type == "float16" ? "amp-fp16" : "fp32");
-  add("weights", "fp32");
-  add("micro-batch-size", fmt::format("{}", settings.whole("batch_size").value_or(12)));
-  add("sequence-length", fmt::format("{}", settings.whole("block_size").value_or(1024)));
-  add("gradient-accumulation",
-      fmt::format("{}", std::max<std::int64_t>(
-                            1, settings.whole("gradient_accumulation_steps").value_or(40) / gpus)));
-  add("optimizer", "adamw");
-  add("optimizer-impl", "fused");
-  add("max-grad-norm", clip == 0.0 ? std::string("none") : fmt::format("{}", clip));
+  translation.add("weights", "fp32");
+  add_options(kSizes, settings, translation);
+  const std::int64_t accumulated = settings.whole("gradient_accumulation_steps").value_or(40);
+  translation.add("gradient-accumulation", std::max<std::int64_t>(1, accumulated / gpus));
+  translation.add("optimizer", "adamw");
+  translation.add("optimizer-impl", "fused");
+  translation.add("max-grad-norm", clip == 0.0 ? std::string("none") : fmt::format("{}", clip));
   translation.remarks.not_modelled.emplace_back(
       "nanoGPT's modules are its own: this is transformers' GPT-2 of that shape in a plain loop");
   if (settings.on("compile", true))

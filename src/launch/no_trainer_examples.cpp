@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "launch/setting_names.h"
+#include "launch/setting_rows.h"
 #include "launch/trainer_program.h"
 #include "launch/trainer_script.h"
 #include "launch/transformers_examples.h"
@@ -35,14 +36,14 @@ constexpr auto kLoops = std::to_array<Example>({
 });
 
 void add_batches(Settings& settings, Translation& translation) {
-  const auto add = [&](const char* name, std::int64_t otherwise) {
-    translation.options.emplace_back(name,
-                                     fmt::format("{}", settings.whole(name).value_or(otherwise)));
-  };
-  add("per_device_train_batch_size", 8);
-  add("gradient_accumulation_steps", 1);
-  translation.options.emplace_back("eval_strategy", "epoch");
-  add("per_device_eval_batch_size", 8);
+  constexpr auto kTraining = std::to_array<SettingRow>(
+      {{"per_device_train_batch_size", "per_device_train_batch_size", RowKind::whole, "8"},
+       {"gradient_accumulation_steps", "gradient_accumulation_steps", RowKind::whole, "1"}});
+  constexpr auto kEvaluation = std::to_array<SettingRow>(
+      {{"per_device_eval_batch_size", "per_device_eval_batch_size", RowKind::whole, "8"}});
+  add_options(kTraining, settings, translation);
+  translation.add("eval_strategy", "epoch");
+  add_options(kEvaluation, settings, translation);
 }
 
 /// Blocks are as long as the tokenizer's model_max_length, cut to 1,024 where that is more than the
@@ -50,7 +51,7 @@ void add_batches(Settings& settings, Translation& translation) {
 void add_block_size(const Example& loop, const Settings& settings, Translation& translation) {
   const bool is_of_blocks = loop.task == "causal-lm" || loop.task == "masked-lm";
   if (!is_of_blocks || settings.says(loop.length.name)) return;
-  translation.options.emplace_back("sequence-length", "1024");
+  translation.add("sequence-length", "1024");
   translation.remarks.warnings.push_back(fmt::format(
       "{}: without --{} the tokenizer's length decides; blocks of 1024 tokens are taken",
       loop.program, loop.length.name));
@@ -65,7 +66,7 @@ Result<Translation> translate_no_trainer_example(const LaunchCommand& command) {
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
   translation->remarks.add(settings->check_names(data::no_trainer_names()));
-  translation->options.emplace_back("trainer", "none");
+  translation->add("trainer", "none");
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
   add_batches(*settings, *translation);

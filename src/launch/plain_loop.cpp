@@ -54,7 +54,7 @@ Result<Translation> translate_plain_loop(const LaunchCommand& command) {
     if (given.flag->meaning == "model")
       translation.model = value;
     else
-      translation.options.emplace_back(given.flag->meaning, value);
+      translation.add(given.flag->meaning, value);
   }
   if (translation.model.empty())
     return bad_input("no model is named", command.program, "--model MODEL");

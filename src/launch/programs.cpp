@@ -150,12 +150,19 @@ bool is_known(const LaunchCommand& command) {
   return std::ranges::any_of(kPrograms, [&](const Program& p) { return matches(p, command); });
 }
 
+void Translation::add(std::string_view option, std::int64_t number) {
+  add(option, fmt::format("{}", number));
+}
+
+void Translation::add(std::string_view option, double number) {
+  add(option, fmt::format("{}", number));
+}
+
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind) {
   Translation translation;
   translation.command = kind;
   translation.remarks = command.remarks;
-  if (const auto gpus = command.gpus())
-    translation.options.emplace_back("gpus", fmt::format("{}", *gpus));
+  if (const auto gpus = command.gpus()) translation.add("gpus", *gpus);
   return translation;
 }
 

@@ -89,10 +89,10 @@ Result<Translation> begin_serving(const LaunchCommand& command, std::string_view
         fmt::format("{} ranks on {} visible GPU{}", *ranks, *visible, *visible == 1 ? "" : "s"),
         command.path, "more devices in CUDA_VISIBLE_DEVICES, or smaller parallel sizes");
   const std::optional<std::int64_t> gpus = ranks ? ranks : visible;
-  if (gpus && *gpus > 0) translation.options.emplace_back("gpus", fmt::format("{}", *gpus));
+  if (gpus && *gpus > 0) translation.add("gpus", *gpus);
   for (const auto& [setting, value] : command.launcher_settings)
     if (const auto release = release_of(value, engine); release && setting == "image")
-      translation.options.emplace_back("engine-version", *release);
+      translation.add("engine-version", *release);
   return translation;
 }
 

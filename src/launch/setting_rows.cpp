@@ -41,7 +41,7 @@ void for_each_said(std::span<const SettingRow> rows, Settings& settings, Use&& u
 
 void add_options(std::span<const SettingRow> rows, Settings& settings, Translation& translation) {
   for_each_said(rows, settings, [&](const SettingRow& row, std::string value) {
-    translation.options.emplace_back(row.as, std::move(value));
+    translation.add(row.as, std::move(value));
   });
 }
 
@@ -54,18 +54,26 @@ void add_members(std::span<const SettingRow> rows, Settings& settings, JsonObjec
   });
 }
 
+std::optional<std::string> in_our_words(std::string_view setting, std::span<const Word> words,
+                                        Settings& settings) {
+  std::vector<std::string_view> names;
+  for (const Word& word : words) names.push_back(word.theirs);
+  const std::optional<std::string> said = settings.choice(setting, names);
+  const auto found = std::ranges::find(words, said.value_or(""), &Word::theirs);
+  return found == words.end() ? std::nullopt : std::optional(std::string(found->ours));
+}
+
 std::string_view torch_optimizer(std::string_view class_name) {
-  using Named = std::pair<std::string_view, std::string_view>;
-  constexpr auto kClasses = std::to_array<Named>({{"AdamW", "adamw"},
-                                                  {"Adam", "adam"},
-                                                  {"SGD", "sgd"},
-                                                  {"Adagrad", "adagrad"},
-                                                  {"RMSprop", "rmsprop"},
-                                                  {"Adafactor", "adafactor"},
-                                                  {"NAdam", "nadam"},
-                                                  {"Adamax", "adamax"}});
-  const auto found = std::ranges::find(kClasses, class_name, &Named::first);
-  return found == kClasses.end() ? std::string_view() : found->second;
+  constexpr auto kClasses = std::to_array<Word>({{"AdamW", "adamw"},
+                                                 {"Adam", "adam"},
+                                                 {"SGD", "sgd"},
+                                                 {"Adagrad", "adagrad"},
+                                                 {"RMSprop", "rmsprop"},
+                                                 {"Adafactor", "adafactor"},
+                                                 {"NAdam", "nadam"},
+                                                 {"Adamax", "adamax"}});
+  const auto found = std::ranges::find(kClasses, class_name, &Word::theirs);
+  return found == kClasses.end() ? std::string_view() : found->ours;
 }
 
 }  // namespace memtape::launch

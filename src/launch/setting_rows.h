@@ -27,6 +27,15 @@ struct SettingRow {
 void add_options(std::span<const SettingRow> rows, Settings& settings, Translation& translation);
 void add_members(std::span<const SettingRow> rows, Settings& settings, JsonObject& object);
 
+/// A program's word for something, and memtape's.
+struct Word {
+  std::string_view theirs, ours;
+};
+/// What a setting says in memtape's words; a word that is not among them is a failure of the
+/// settings. Nothing where nobody says it.
+std::optional<std::string> in_our_words(std::string_view setting, std::span<const Word> words,
+                                        Settings& settings);
+
 /// The classes of torch.optim that programs name, by memtape's names; "" for others.
 std::string_view torch_optimizer(std::string_view class_name);
 

@@ -33,7 +33,7 @@ void add_variables(const LaunchCommand& command, Translation& translation) {
   read.unknown.clear();
   for (const GivenFlag& given : read.given)
     if (given.flag->effect == Effect::modelled)
-      translation.options.emplace_back(given.flag->meaning, given.values.front());
+      translation.add(given.flag->meaning, given.values.front());
   add_warnings(translation, read, "SGLang's environment");
 }
 
@@ -60,11 +60,9 @@ Result<Translation> translate_sglang(const LaunchCommand& command) {
     if (option == "model") {
       translation->model = value;
     } else if (option == "cuda-graph-bs") {
-      if (!given.values.empty())
-        translation->options.emplace_back("cuda-graph-max-bs", given.values.back());
+      if (!given.values.empty()) translation->add("cuda-graph-max-bs", given.values.back());
     } else {
-      translation->options.emplace_back(option,
-                                        is_sglang_count(option) ? plain_number(value) : value);
+      translation->add(option, is_sglang_count(option) ? plain_number(value) : value);
     }
   }
   if (!flags->operands.empty()) translation->model = flags->operands.front();

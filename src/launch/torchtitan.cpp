@@ -220,7 +220,7 @@ Result<void> add_model(Settings& settings, Translation& translation) {
 /// How many GPUs there are, and the sizes of the mesh.
 void add_mesh(Settings& settings, const LaunchCommand& command, Translation& translation) {
   const auto add = [&](const char* option, std::int64_t size) {
-    if (size > 1) translation.options.emplace_back(option, fmt::format("{}", size));
+    if (size > 1) translation.add(option, size);
   };
   const std::int64_t tp = degree(settings, "tensor_parallel_degree", 1),
                      pp = degree(settings, "pipeline_parallel_degree", 1),
@@ -233,13 +233,12 @@ void add_mesh(Settings& settings, const LaunchCommand& command, Translation& tra
   add("cp", cp);
   add("ep", degree(settings, "expert_parallel_degree", 1));
   add("etp", degree(settings, "expert_tensor_parallel_degree", 1));
-  if (shard > 0) translation.options.emplace_back("dp", fmt::format("{}", shard * replicate));
-  if (!command.gpus() && shard > 0)
-    translation.options.emplace_back("gpus", fmt::format("{}", shard * replicate * tp * pp * cp));
+  if (shard > 0) translation.add("dp", shard * replicate);
+  if (!command.gpus() && shard > 0) translation.add("gpus", shard * replicate * tp * pp * cp);
   const std::int64_t gpus = command.gpus().value_or(shard * replicate * tp * pp * cp);
   const std::int64_t batch = settings.whole("training.local_batch_size")
                                  .value_or(settings.whole("training.batch_size").value_or(8));
-  translation.options.emplace_back("micro-batch-size", fmt::format("{}", batch));
+  translation.add("micro-batch-size", batch);
   const std::int64_t global = settings.whole("training.global_batch_size").value_or(-1);
   const std::int64_t at_once = batch * std::max<std::int64_t>(1, gpus / (tp * pp * cp));
   if (global < 1) return;
@@ -253,23 +252,20 @@ void add_mesh(Settings& settings, const LaunchCommand& command, Translation& tra
 
 void add_titan_checkpointing(Settings& settings, Translation& translation) {
   constexpr auto kModes = std::to_array<std::string_view>({"none", "selective", "full"});
-  translation.options.emplace_back(
-      "gradient-checkpointing",
-      settings.choice("activation_checkpoint.mode", kModes).value_or("selective"));
+  translation.add("gradient-checkpointing",
+                  settings.choice("activation_checkpoint.mode", kModes).value_or("selective"));
 }
 
 void add_titan_optimizer(Settings& settings, Translation& translation) {
-  constexpr auto kNames = std::to_array<std::string_view>({"AdamW", "Adam"});
-  const std::string name = settings.choice("optimizer.name", kNames).value_or("AdamW");
-  translation.options.emplace_back("optimizer", name == "AdamW" ? "adamw" : "adam");
+  constexpr auto kNames = std::to_array<Word>({{"AdamW", "adamw"}, {"Adam", "adam"}});
+  translation.add("optimizer", in_our_words("optimizer.name", kNames, settings).value_or("adamw"));
   constexpr auto kForms = std::to_array<std::string_view>({"for-loop", "foreach", "fused"});
   if (const auto form = settings.choice("optimizer.implementation", kForms))
-    translation.options.emplace_back("optimizer-impl", *form);
+    translation.add("optimizer-impl", *form);
   else if (settings.find("optimizer.fused"))
-    translation.options.emplace_back("optimizer-impl",
-                                     settings.on("optimizer.fused") ? "fused" : "foreach");
+    translation.add("optimizer-impl", settings.on("optimizer.fused") ? "fused" : "foreach");
   if (const auto norm = settings.number("training.max_norm"))
-    translation.options.emplace_back("max-grad-norm", fmt::format("{}", *norm));
+    translation.add("max-grad-norm", *norm);
 }
 
 /// Members of --strategy that torchtitan has by these names.
@@ -340,19 +336,18 @@ Result<Translation> translate_torchtitan(const LaunchCommand& command) {
   const bool is_script = command.program.ends_with(".sh");
   if (is_script && !command.gpus()) {
     const std::string* const gpus = command.variable("NGPU");
-    translation.options.emplace_back("gpus", gpus ? *gpus : "8");
+    translation.add("gpus", gpus ? *gpus : "8");
   }
   if (is_script)
     translation.environment.emplace_back("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True");
-  translation.options.emplace_back("framework", "torchtitan");
+  translation.add("framework", "torchtitan");
   if (const Result<void> done = add_model(settings, translation); !done)
     return tl::unexpected(done.error());
   add_mesh(settings, command, translation);
-  translation.options.emplace_back(
-      "sequence-length", fmt::format("{}", settings.whole("training.seq_len").value_or(2048)));
+  translation.add("sequence-length", settings.whole("training.seq_len").value_or(2048));
   add_titan_checkpointing(settings, translation);
   add_titan_optimizer(settings, translation);
-  translation.options.emplace_back("strategy", strategy_of(settings));
+  translation.add("strategy", strategy_of(settings));
   warn_of_float8(settings, translation);
   if (settings.failure()) return tl::unexpected(*settings.failure());
   return translation;

@@ -151,11 +151,9 @@ void add_lora_modules(Settings& model, Translation& translation) {
   if (model.on("apply_lora_to_mlp"))
     targets.insert(targets.end(), {"gate_proj", "up_proj", "down_proj"});
   if (model.on("apply_lora_to_output")) targets.emplace_back("lm_head");
-  translation.options.emplace_back("lora-rank",
-                                   fmt::format("{}", model.whole("lora_rank").value_or(8)));
-  translation.options.emplace_back("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
-  translation.options.emplace_back("lora-dropout",
-                                   fmt::format("{}", model.number("lora_dropout").value_or(0.0)));
+  translation.add("lora-rank", model.whole("lora_rank").value_or(8));
+  translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
+  translation.add("lora-dropout", model.number("lora_dropout").value_or(0.0));
   if (model.on("use_dora"))
     model.fail(*model.find("use_dora"), "DoRA is not modelled in the plain loop", "false");
 }
@@ -168,8 +166,8 @@ Result<void> add_torchtune_optimizer(const Settings& settings, Settings& optimiz
   if (ours.empty())
     return unsupported(fmt::format("the optimizer {} is not modelled", name),
                        where ? where->where : std::string("tune run"), "torch.optim.AdamW");
-  translation.options.emplace_back("optimizer", ours);
-  if (optimizer.on("fused")) translation.options.emplace_back("optimizer-impl", "fused");
+  translation.add("optimizer", ours);
+  if (optimizer.on("fused")) translation.add("optimizer-impl", "fused");
   return {};
 }
 
@@ -221,16 +219,16 @@ void add_sharding(Settings& settings, const LaunchCommand& command, Translation&
   else if (replicas > 1)
     settings.fail(*settings.find("data_parallel_replicate_dim"),
                   fmt::format("{} GPUs do not divide by it", gpus), "a divisor of the GPUs");
-  translation.options.emplace_back("framework", "fsdp2");
-  translation.options.emplace_back("strategy", strategy.text());
+  translation.add("framework", "fsdp2");
+  translation.add("strategy", strategy.text());
 }
 
 /// A plain loop on one GPU, in which each parameter may have an optimizer of its own that steps in
 /// backward (optimizer_in_bwd of full_finetune_single_device.py).
 void add_single_device(Settings& settings, Translation& translation) {
-  translation.options.emplace_back("framework", "torch");
+  translation.add("framework", "torch");
   if (!settings.on("optimizer_in_bwd")) return;
-  translation.options.emplace_back("strategy", R"({"optimizer_in_backward": true})");
+  translation.add("strategy", R"({"optimizer_in_backward": true})");
   const Setting& in_backward = *settings.find("optimizer_in_bwd");
   if (settings.says("clip_grad_norm"))
     settings.fail(in_backward, "torchtune does not clip then", "clip_grad_norm: null");
@@ -263,11 +261,11 @@ void add_step(Settings& settings, Settings& tokenizer, Translation& translation)
   add_options(kBatch, settings, translation);
   add_options(kLength, tokenizer, translation);
   constexpr auto kTypes = std::to_array<std::string_view>({"bf16", "fp32"});
-  translation.options.emplace_back("precision", settings.choice("dtype", kTypes).value_or("bf16"));
+  translation.add("precision", settings.choice("dtype", kTypes).value_or("bf16"));
   const std::optional<double> clip = settings.number("clip_grad_norm");
-  translation.options.emplace_back("max-grad-norm", clip ? fmt::format("{}", *clip) : "none");
+  translation.add("max-grad-norm", clip ? fmt::format("{}", *clip) : "none");
   if (settings.on("enable_activation_checkpointing"))
-    translation.options.emplace_back("gradient-checkpointing", "full");
+    translation.add("gradient-checkpointing", "full");
   translation.remarks.not_modelled.emplace_back(
       "torchtune's modules and chunked loss are its own: this is transformers' model of that shape "
       "in a plain loop");

@@ -86,8 +86,8 @@ void add_fsdp(const LaunchCommand& command, Translation& translation) {
     const bool is_number = setting.name == "fsdp_min_num_params";
     if (!value.empty()) config.add_json(setting.name, is_number ? value : json_quoted(value));
   }
-  translation.options.emplace_back("fsdp", "true");
-  translation.options.emplace_back("fsdp_config", config.text());
+  translation.add("fsdp", "true");
+  translation.add("fsdp_config", config.text());
 }
 
 /// accelerate's DeepSpeedPlugin (1.15, utils/dataclasses.py): a ds_config's file, or one made of
@@ -98,7 +98,7 @@ void add_deepspeed(const LaunchCommand& command, Translation& translation) {
     return value ? *value : std::string(otherwise);
   };
   if (const std::string* file = setting_of(command, "deepspeed_config_file")) {
-    translation.options.emplace_back("deepspeed", *file);
+    translation.add("deepspeed", *file);
     return;
   }
   const auto device = [&](std::string_view name) {
@@ -111,7 +111,7 @@ void add_deepspeed(const LaunchCommand& command, Translation& translation) {
                                       .add("offload_param", device("offload_param_device")));
   const std::string* clipping = setting_of(command, "gradient_clipping");
   if (clipping && *clipping != "auto") config.add_json("gradient_clipping", *clipping);
-  translation.options.emplace_back("deepspeed", config.text());
+  translation.add("deepspeed", config.text());
 }
 
 /// What accelerate does to the run beside counting processes.
@@ -126,7 +126,7 @@ Result<void> add_launcher(const LaunchCommand& command, Translation& translation
   if (*precision != "bf16" && *precision != "fp16")
     return unsupported(fmt::format("mixed precision {} is not modelled", *precision),
                        "accelerate launch", "bf16, fp16 or no");
-  translation.options.emplace_back(*precision, "true");
+  translation.add(*precision, "true");
   return {};
 }
 
@@ -144,7 +144,7 @@ std::vector<std::string_view> training_argument_fields() {
 
 Result<Translation> begin_trainer(const LaunchCommand& command) {
   Translation translation = begin_translation(command, Translation::Command::train);
-  translation.options.emplace_back("framework", "transformers");
+  translation.add("framework", "transformers");
   if (const Result<void> done = add_launcher(command, translation); !done)
     return tl::unexpected(done.error());
   return translation;
@@ -179,7 +179,7 @@ Result<void> add_training_arguments(Settings& settings, Translation& translation
 void add_default(Translation& translation, std::string name, std::string value) {
   const bool there = std::ranges::any_of(translation.options,
                                          [&](const auto& option) { return option.first == name; });
-  if (!there) translation.options.emplace_back(std::move(name), std::move(value));
+  if (!there) translation.add(std::move(name), std::move(value));
 }
 
 void add_attention(Settings& settings, std::string_view name, Translation& translation) {
@@ -188,9 +188,9 @@ void add_attention(Settings& settings, std::string_view name, Translation& trans
   constexpr std::array<std::string_view, 5> kKnown{
       "eager", "sdpa", "flash_attention_2", "flash_attention_3", "kernels-community/flash-attn2"};
   if (*value == "eager" || *value == "sdpa")
-    translation.options.emplace_back("attention", *value);
+    translation.add("attention", *value);
   else if (value->find("flash") != std::string::npos)
-    translation.options.emplace_back("attention", "flash");
+    translation.add("attention", "flash");
   else
     settings.fail(*settings.find(name), fmt::format("attention \"{}\" is not modelled", *value),
                   suggestion(*value, kKnown));
@@ -206,8 +206,7 @@ void add_weights(Settings& settings, std::string_view name, Translation& transla
   if (found == kTypes.end())
     return settings.fail(*settings.find(name), fmt::format("unknown value \"{}\"", *value),
                          suggestion(*value, kTypes));
-  translation.options.emplace_back("weights",
-                                   kOurs[static_cast<std::size_t>(found - kTypes.begin())]);
+  translation.add("weights", kOurs[static_cast<std::size_t>(found - kTypes.begin())]);
 }
 
 void add_lora(const LoraWords& lora, Translation& translation) {
@@ -226,7 +225,7 @@ void add_lora(const LoraWords& lora, Translation& translation) {
     config.add_json("layers_to_transform",
                     fmt::format("[{}]", fmt::join(lora.layers_to_transform, ", ")));
   if (lora.use_dora) config.add("use_dora", true);
-  translation.options.emplace_back("peft", config.text());
+  translation.add("peft", config.text());
 }
 
 void add_quantization(const QuantizationWords& quantization, Translation& translation) {
@@ -238,7 +237,7 @@ void add_quantization(const QuantizationWords& quantization, Translation& transl
         .add("bnb_4bit_quant_type", quantization.type)
         .add("bnb_4bit_use_double_quant", quantization.double_quant)
         .add("bnb_4bit_compute_dtype", quantization.compute_dtype);
-  translation.options.emplace_back("quantization", config.text());
+  translation.add("quantization", config.text());
 }
 
 }  // namespace memtape::launch

@@ -77,7 +77,7 @@ Result<void> add_classes(const Example& example, Settings& settings, Translation
   std::optional<std::int64_t> count = classes_of(name);
   if (example.program == "run_xnli.py") count = 3;
   if (count)
-    translation.options.emplace_back("num-labels", fmt::format("{}", *count));
+    translation.add("num-labels", *count);
   else
     translation.remarks.warnings.push_back(fmt::format(
         "{}: the data set's classes are not known; the configuration's number, else 2, is taken "
@@ -90,7 +90,7 @@ void add_length(const ExampleLength& length, const char* option, Settings& setti
                 Translation& translation) {
   if (length.name.empty()) return;
   const std::int64_t tokens = settings.whole(length.name).value_or(length.otherwise);
-  if (tokens > 0) translation.options.emplace_back(option, fmt::format("{}", tokens));
+  if (tokens > 0) translation.add(option, tokens);
 }
 
 void add_lengths(const Example& example, Settings& settings, Translation& translation) {
@@ -108,7 +108,7 @@ void add_lengths(const Example& example, Settings& settings, Translation& transl
 }  // namespace
 
 Result<void> add_example(const Example& example, Settings& settings, Translation& translation) {
-  translation.options.emplace_back("task", example.task);
+  translation.add("task", example.task);
   if (const auto done = add_classes(example, settings, translation); !done) return done;
   add_lengths(example, settings, translation);
   return {};

@@ -47,8 +47,7 @@ void add_script_adapters(Settings& settings, Translation& translation) {
   // Files of a LoraConfig and a BitsAndBytesConfig, as trainer_loop.py takes them.
   for (const auto& [name, option] :
        {std::pair{"peft_config", "peft"}, {"quantization_config", "quantization"}})
-    if (const std::optional<std::string> file = settings.text(name))
-      translation.options.emplace_back(option, *file);
+    if (const std::optional<std::string> file = settings.text(name)) translation.add(option, *file);
   if (settings.on("use_peft") || settings.on("use_lora") || settings.says("lora_r"))
     add_lora({.rank = settings.whole("lora_r").value_or(8),
               .alpha = settings.number("lora_alpha"),
@@ -132,10 +131,10 @@ Result<Translation> translate_run_clm(const LaunchCommand& command) {
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
   if (const std::optional<std::int64_t> block_size = settings->whole("block_size")) {
-    translation->options.emplace_back("sequence-length", fmt::format("{}", *block_size));
+    translation->add("sequence-length", *block_size);
   } else {
     // The tokenizer's model_max_length, cut to 1,024 where the model has fewer positions than that.
-    translation->options.emplace_back("sequence-length", "1024");
+    translation->add("sequence-length", "1024");
     translation->remarks.warnings.emplace_back(
         "run_clm.py: without --block_size the tokenizer's length decides; blocks of 1024 tokens "
         "are taken");
@@ -174,7 +173,7 @@ Result<Translation> translate_trainer_script(const LaunchCommand& command) {
   bool has_length = false;
   for (const std::string_view name : kLengths)
     if (const std::optional<std::int64_t> length = settings->whole(name); length && !has_length) {
-      translation->options.emplace_back("sequence-length", fmt::format("{}", *length));
+      translation->add("sequence-length", *length);
       has_length = true;
     }
   translation->remarks.warnings.push_back(fmt::format(

@@ -24,6 +24,14 @@ struct Translation {
   std::vector<std::string> arguments;  ///< its own words
   std::span<const Flag> flags;         ///< its flags; they mean options
   std::vector<UnknownFlag> unknown;    ///< arguments that it does not have
+
+  void add(std::string_view option, std::string value) {
+    options.emplace_back(option, std::move(value));
+  }
+  void add(std::string_view option, std::string_view value) { add(option, std::string(value)); }
+  void add(std::string_view option, const char* value) { add(option, std::string(value)); }
+  void add(std::string_view option, std::int64_t number);
+  void add(std::string_view option, double number);
 };
 
 /// Recognises the program that `words` start and translates its arguments. An unknown program is an

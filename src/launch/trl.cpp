@@ -125,7 +125,7 @@ void add_loading(Settings& settings, Translation& translation) {
   if (dtype)
     add_weights(settings, "dtype", translation);
   else
-    translation.options.emplace_back("weights", "fp32");  // ModelConfig's default
+    translation.add("weights", "fp32");  // ModelConfig's default
   add_attention(settings, "attn_implementation", translation);
   if (settings.on("load_in_4bit"))
     add_quantization({.double_quant = settings.on("use_bnb_nested_quant"),
@@ -216,7 +216,7 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
   else
     add_loading(*settings, *translation);
   add_trl_adapters(*settings, *translation);
-  translation->options.emplace_back("trainer", trainer_of(kind));
+  translation->add("trainer", trainer_of(kind));
   if (const auto done = add_training_arguments(*settings, *translation, kind); !done)
     return tl::unexpected(done.error());
   add_lengths(*settings, kind, *translation);

@@ -99,9 +99,9 @@ void add_option(Translation& translation, const GivenFlag& given) {
   if (option == "model")
     translation.model = value;
   else if (option == "optimization-level" && value.starts_with('{'))
-    translation.options.emplace_back("compilation-config", value);  // -O of versions before 0.12
+    translation.add("compilation-config", value);  // -O of versions before 0.12
   else
-    translation.options.emplace_back(option, is_vllm_count(option) ? plain_number(value) : value);
+    translation.add(option, is_vllm_count(option) ? plain_number(value) : value);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Result<Translation> translate_vllm(const LaunchCommand& command) {
       product_of(*flags, {"tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"});
   Result<Translation> translation = begin_serving(command, "vllm", ranks);
   if (!translation) return translation;
-  translation->options.emplace_back("usage-context", "api-server");
+  translation->add("usage-context", "api-server");
   const ReadFlags variables =
       read_variables(command, "VLLM_", data::vllm_environment_flags().flags);
   for (const ReadFlags* read : {&variables, &*flags})

@@ -49,6 +49,16 @@ TEST(SettingRows, KeepTheFirstValueThatWillNotDo) {
   EXPECT_EQ(settings.failure()->where, "cfg.yaml:1: batch_size");
 }
 
+TEST(SettingRows, TranslateWords) {
+  constexpr auto kWords = std::to_array<Word>({{"float16", "fp16"}, {"float32", "fp32"}});
+  Settings settings = settings_of("dtype: float32\nother: float8\n");
+  EXPECT_EQ(in_our_words("dtype", kWords, settings), "fp32");
+  EXPECT_EQ(in_our_words("unsaid", kWords, settings), std::nullopt);
+  EXPECT_FALSE(settings.failure());
+  EXPECT_EQ(in_our_words("other", kWords, settings), std::nullopt);
+  EXPECT_TRUE(settings.failure());
+}
+
 TEST(SettingRows, NameTorchsOptimizers) {
   EXPECT_EQ(torch_optimizer("AdamW"), "adamw");
   EXPECT_EQ(torch_optimizer("LBFGS"), "");
