@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "base/full_match.h"
+#include "base/pattern.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/full_match.h"
+#include "base/pattern.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "workload/typed_values.h"

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "base/pattern.h"
 #include "base/text.h"
 
 namespace memtape::llamacpp {
@@ -34,19 +35,10 @@ bool is_expert(std::string_view local) {
 }
 
 /// Whether a pattern of the user's occurs in a name; a pattern that is none is the user's mistake.
-/// std::regex says so by throwing, which a browser's build has not.
-Result<bool> matches(const std::string& name, const std::string& pattern) {
-#ifdef __cpp_exceptions
-  try {
-    return std::regex_search(name, std::regex(pattern));
-  } catch (const std::regex_error&) {
-    return bad_input(fmt::format("\"{}\" is no regular expression", pattern), "--override-tensor",
-                     "like \"ffn_.*_exps=CPU\"");
-  }
-#else
-  return unsupported(fmt::format("\"{}\" for {} is not read in a browser", pattern, name),
-                     "--override-tensor", "the program, which reads regular expressions");
-#endif
+Result<bool> occurs_in(const std::string& name, const std::string& pattern) {
+  if (const std::optional<bool> found = search(pattern, name)) return *found;
+  return bad_input(fmt::format("\"{}\" is no regular expression", pattern), "--override-tensor",
+                   "like \"ffn_.*_exps=CPU\"");
 }
 
 /// The op of a weight whose name does not say it: A of recurrences that are no scans, and of those
@@ -149,7 +141,7 @@ const ggml::BufferType* Placement::first_usable(const Weight& weight, int device
 
 Result<const ggml::BufferType*> Placement::overridden(const Weight& weight) const {
   for (const auto& [pattern, target] : settings_.overrides) {
-    const Result<bool> found = matches(weight.name, pattern);
+    const Result<bool> found = occurs_in(weight.name, pattern);
     if (!found) return tl::unexpected(found.error());
     if (!*found) continue;
     if (target == "CPU") return first_usable(weight, devices_.cpu());

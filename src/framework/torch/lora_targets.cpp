@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/full_match.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "workload/lora_config.h"
 

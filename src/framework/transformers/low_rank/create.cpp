@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/full_match.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "framework/torch/optimizer_in_backward.h"
 #include "framework/transformers/low_rank/galore_adafactor.h"

@@ -2,8 +2,7 @@
 // The patterns by which a quantized checkpoint names layers: regular expressions after "re:", as
 // compressed-tensors' ignore lists have them (matched from the start of the name, Python's
 // re.match), and shell patterns with * in ModelOpt's exclude_modules (the whole name, fnmatch).
-// Only what such lists use is understood: literals, dots, classes, groups with alternatives, * + ?
-// and anchors; anything else matches nothing.
+// What base/pattern.h does not read matches nothing.
 #pragma once
 
 #include <string_view>
