@@ -20,7 +20,7 @@ TEMPLATE = re.compile(r"^template ?<.*?> (?=[a-z]\w* )")
 TYPE = re.compile(r"(?:(?:enum class|enum|class|struct|union) (\w+)(?!\w| *::| *<)|using (\w+) =)")
 FUNCTION = re.compile(r"[\w>][&* ]+(\w+) ?$")
 VARIABLE = re.compile(r"\b([A-Za-z_]\w*)(?: ?\[[^\]]*\])*$")
-PASSED_OVER = ("using ", "static_assert", "friend ", "extern ")
+PASSED_OVER = ("using ", "namespace ", "static_assert", "friend ", "extern ")
 
 
 def declarations(code):
@@ -107,9 +107,9 @@ def meet(one, other):
 
 
 def main():
-    rooms = {path.parent for path in (ROOT / "src").rglob("CMakeLists.txt")}
+    rooms = {path.parent for folder in ("src", "apps") for path in (ROOT / folder).rglob("CMakeLists.txt")}
     files = collections.defaultdict(list)
-    for path in sorted(p for p in (ROOT / "src").rglob("*") if p.suffix in {".h", ".cpp"}):
+    for path in sorted({p for room in rooms for p in room.rglob("*") if p.suffix in {".h", ".cpp"}}):
         files[next(folder for folder in path.parents if folder in rooms)].append(path)
     faults = 0
     for room in sorted(files):

@@ -19,14 +19,14 @@
 namespace memtape::cli {
 namespace {
 
-using Json = nlohmann::json;
+using AnswerJson = nlohmann::json;
 
-Bytes figure(const Json& figures, const std::string& name) {
+Bytes figure(const AnswerJson& figures, const std::string& name) {
   const auto found = figures.find(name);
   return found != figures.end() && found->is_number_integer() ? found->get<Bytes>() : 0;
 }
 
-Levels levels_of(const Json& figures, const std::string& when) {
+Levels levels_of(const AnswerJson& figures, const std::string& when) {
   Levels levels;
   levels.requested = figure(figures, when + "_requested_bytes");
   levels.allocated = figure(figures, when + "_allocated_bytes");
@@ -56,7 +56,7 @@ CategoryBytes categories_of(const RankReport& rank, Bytes allocated) {
   return bytes;
 }
 
-RankReport rank_of(const Json& figures) {
+RankReport rank_of(const AnswerJson& figures) {
   RankReport rank;
   rank.parameter_bytes = figure(figures, "parameter_bytes");
   rank.buffer_bytes = figure(figures, "buffer_bytes");
@@ -66,7 +66,7 @@ RankReport rank_of(const Json& figures) {
   rank.steady = levels_of(figures, "steady");
   rank.at_peak = categories_of(rank, rank.peak.allocated);
   if (const auto phase = phase_named(figures.value("peak_phase", ""))) rank.peak_phase = *phase;
-  const Json phases = figures.value("phases", Json::object());
+  const AnswerJson phases = figures.value("phases", AnswerJson::object());
   for (const std::string_view name : kPhaseNames) {
     const auto found = phases.find(std::string(name));
     if (found == phases.end()) continue;
@@ -115,7 +115,7 @@ Result<TrainAnswer> recorded_answer(const RawOptions& options) {
   const std::string* python = answer::last_value(options.values, "python");
   const auto step = run_or_find(*question, python ? *python : std::string());
   if (!step) return tl::unexpected(step.error());
-  const Json figures = Json::parse(step->expect_json, nullptr, false);
+  const AnswerJson figures = AnswerJson::parse(step->expect_json, nullptr, false);
   TrainAnswer answer;
   Prediction& prediction = answer.prediction;
   const DeviceSetup& device = question->request.device;

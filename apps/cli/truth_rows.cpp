@@ -11,9 +11,9 @@
 namespace memtape::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using RowJson = nlohmann::ordered_json;
 
-void collect_numbers(const Json& object, const std::string& prefix, TruthRow& row) {
+void collect_numbers(const RowJson& object, const std::string& prefix, TruthRow& row) {
   for (const auto& [key, value] : object.items()) {
     if (value.is_object()) collect_numbers(value, prefix + key + ".", row);
     if (value.is_number_integer()) row.expect.emplace_back(prefix + key, value.get<std::int64_t>());
@@ -35,7 +35,7 @@ std::string releases_in(const std::string& stack) {
 }
 
 /// The releases that a row was recorded with are meant, unless its arguments say so themselves.
-void add_releases(const Json& json, TruthRow& row) {
+void add_releases(const RowJson& json, TruthRow& row) {
   if (!json.contains("stack") || !json["stack"].is_string()) return;
   const auto has = [&](const char* word) {
     return std::ranges::find(row.args, word) != row.args.end();
@@ -47,17 +47,17 @@ void add_releases(const Json& json, TruthRow& row) {
 
 /// The JSON text of a configuration that a row holds or names; "" without one, null where nothing
 /// has that name.
-std::optional<std::string> config_of(const Json& json, const char* key,
+std::optional<std::string> config_of(const RowJson& json, const char* key,
                                      const NamedConfigs& configs) {
   if (!json.contains(key)) return "";
-  const Json& value = json[key];
+  const RowJson& value = json[key];
   if (!value.is_string()) return value.is_object() ? value.dump() : "";
   const auto named = configs.find(value.get<std::string>());
   return named == configs.end() ? std::nullopt : std::optional(named->second);
 }
 
 /// What describes a file, in place of its first row.
-bool is_head(const Json& json) {
+bool is_head(const RowJson& json) {
   return json.is_object() && json.contains("demands") && !json.contains("id");
 }
 
@@ -73,13 +73,13 @@ bool is_blank(std::string_view line) {
 }
 
 /// False when the line is not a row.
-bool read_row(const Json& json, const NamedConfigs& configs, TruthRow& row) {
+bool read_row(const RowJson& json, const NamedConfigs& configs, TruthRow& row) {
   if (!json.is_object() || !json.contains("id") || !json["id"].is_string() ||
       !json.contains("args") || !json["args"].is_array() || !json.contains("expect") ||
       !json["expect"].is_object())
     return false;
   row.id = json["id"].get<std::string>();
-  for (const Json& arg : json["args"]) {
+  for (const RowJson& arg : json["args"]) {
     if (!arg.is_string()) return false;
     row.args.push_back(arg.get<std::string>());
   }
@@ -94,8 +94,8 @@ bool read_row(const Json& json, const NamedConfigs& configs, TruthRow& row) {
   return true;
 }
 
-const Json* find(const Json& from, std::string_view path) {
-  const Json* at = &from;
+const RowJson* find(const RowJson& from, std::string_view path) {
+  const RowJson* at = &from;
   while (!path.empty()) {
     const std::size_t dot = path.find('.');
     const std::string key(path.substr(0, dot));
@@ -109,8 +109,8 @@ const Json* find(const Json& from, std::string_view path) {
 }  // namespace
 
 std::string file_of_configs(std::string_view text) {
-  const Json head = Json::parse(next_line(text), nullptr, false);
-  const Json* file = is_head(head) ? find(head, "configs") : nullptr;
+  const RowJson head = RowJson::parse(next_line(text), nullptr, false);
+  const RowJson* file = is_head(head) ? find(head, "configs") : nullptr;
   return file && file->is_string() ? file->get<std::string>() : "";
 }
 
@@ -119,8 +119,8 @@ Result<NamedConfigs> parse_configs(std::string_view text, const std::string& whe
   for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = next_line(text);
     if (is_blank(line)) continue;
-    const Json json = Json::parse(line, nullptr, false);
-    const Json *name = find(json, "name"), *config = find(json, "config");
+    const RowJson json = RowJson::parse(line, nullptr, false);
+    const RowJson *name = find(json, "name"), *config = find(json, "config");
     if (!name || !name->is_string() || !config || !config->is_object())
       return bad_input("not a named configuration", where + ":" + std::to_string(number),
                        "a JSON object with name and config");
@@ -135,7 +135,7 @@ Result<std::vector<TruthRow>> parse_truth_rows(std::string_view text, const Name
   for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = next_line(text);
     if (is_blank(line)) continue;
-    const Json json = Json::parse(line, nullptr, false);
+    const RowJson json = RowJson::parse(line, nullptr, false);
     if (number == 1 && is_head(json)) continue;
     TruthRow row;
     if (!read_row(json, configs, row))
@@ -149,14 +149,14 @@ Result<std::vector<TruthRow>> parse_truth_rows(std::string_view text, const Name
 
 std::vector<std::optional<std::int64_t>> numbers_of(const std::string& answer_json,
                                                     const TruthRow& row) {
-  const Json answer = Json::parse(answer_json, nullptr, false);
-  const Json* ranks = find(answer, "ranks");
-  const Json* rank = ranks && ranks->is_array() && !ranks->empty() ? &ranks->front() : nullptr;
+  const RowJson answer = RowJson::parse(answer_json, nullptr, false);
+  const RowJson* ranks = find(answer, "ranks");
+  const RowJson* rank = ranks && ranks->is_array() && !ranks->empty() ? &ranks->front() : nullptr;
   std::vector<std::optional<std::int64_t>> numbers;
   for (const auto& [path, measured] : row.expect) {
     std::optional<std::int64_t> number;
-    for (const Json* place : {rank, &answer, find(answer, "model")}) {
-      const Json* value = place && !number ? find(*place, path) : nullptr;
+    for (const RowJson* place : {rank, &answer, find(answer, "model")}) {
+      const RowJson* value = place && !number ? find(*place, path) : nullptr;
       if (value && value->is_number_integer()) number = value->get<std::int64_t>();
     }
     numbers.push_back(number);

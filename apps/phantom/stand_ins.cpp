@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "phantom/child.h"
+
 namespace memtape::phantom_run {
 namespace {
 
@@ -63,11 +65,29 @@ void add_rank(Environment& env, const PhantomRequest& r) {
   env.emplace_back("MEMTAPE_PHANTOM_SOLO", "1");
 }
 
+/// ./memtape builds this program without the libraries, which few commands load: here they are
+/// built, once. Programs that were built or installed otherwise have them already.
+Result<void> build_where_left_out(const fs::path& program) {
+  std::error_code error;
+  const fs::path script = program / "../../scripts/build_release.sh";
+  if (!fs::exists(program / ".ready", error) || fs::exists(program / "phantom/.ready", error) ||
+      !fs::exists(script, error))
+    return {};
+  const Result<ChildEnd> end =
+      run_child({.path = script, .words = {script, "--stand-ins"}, .environment = {}}, [] {});
+  if (!end) return tl::unexpected(end.error());
+  if (end->exit_code == 0) return {};
+  return tl::unexpected(Error{ErrorKind::internal, "the phantom GPU's libraries were not built",
+                              program.string(), "the lines above say why"});
+}
+
 }  // namespace
 
 Result<fs::path> stand_ins_folder() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  if (const Result<void> built = build_where_left_out(here); !built)
+    return tl::unexpected(built.error());
   for (const fs::path& folder :
        {here / "phantom", here / "../lib/memtape/phantom", here / "../lib64/memtape/phantom",
         here / "../lib/x86_64-linux-gnu/memtape/phantom"})

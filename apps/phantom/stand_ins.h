@@ -16,6 +16,7 @@
 namespace memtape::phantom_run {
 
 /// The folder of the stand-ins: beside this program in a build folder, or where it was installed.
+/// Where ./memtape built this program they are built now, if they never were.
 Result<std::filesystem::path> stand_ins_folder();
 
 using Environment = std::vector<std::pair<std::string, std::string>>;

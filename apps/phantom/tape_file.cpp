@@ -10,7 +10,7 @@
 namespace memtape::phantom_run {
 namespace {
 
-using Json = nlohmann::json;
+using TapeJson = nlohmann::json;
 
 /// The agent's own numbers.
 enum Code { kAlloc = 0, kFree = 1, kPhase = 2, kEmptyCache = 3 };
@@ -23,14 +23,15 @@ class Reader {
  public:
   explicit Reader(TapeFile& file) : file_(file) {}
 
-  bool read(const Json& json) {
-    for (const Json& place : json.at("places")) file_.places.push_back(place.get<std::string>());
+  bool read(const TapeJson& json) {
+    for (const TapeJson& place : json.at("places"))
+      file_.places.push_back(place.get<std::string>());
     for (const std::string& place : file_.places)
       scopes_.push_back(place.empty() ? 0 : file_.tape.scopes.add(0, place));
     file_.dropped = json.at("dropped").get<std::int64_t>();
     file_.step = json.at("step").get<int>();
     file_.tape.mark({.phase = Phase::init, .step = -1, .micro_batch = 0});
-    for (const Json& event : json.at("events"))
+    for (const TapeJson& event : json.at("events"))
       if (!add(event.get<std::vector<std::int64_t>>())) return false;
     return true;
   }
@@ -96,8 +97,8 @@ Result<TapeFile> read_tape_file(const std::filesystem::path& path) {
   TapeFile file;
   bool good = false;
   try {
-    good = Reader(file).read(Json::parse(text));
-  } catch (const Json::exception&) {
+    good = Reader(file).read(TapeJson::parse(text));
+  } catch (const TapeJson::exception&) {
     good = false;
   }
   if (!good)

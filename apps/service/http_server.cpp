@@ -26,12 +26,6 @@ namespace {
 constexpr int kIdleSeconds = 30;
 constexpr ev_ssize_t kHeaderBytes = 16 << 10;
 
-struct Freed {
-  void operator()(event_base* base) const { event_base_free(base); }
-  void operator()(evhttp* http) const { evhttp_free(http); }
-  void operator()(event* one) const { event_free(one); }
-};
-
 std::string_view method_of(evhttp_request* request) {
   switch (evhttp_request_get_command(request)) {
     case EVHTTP_REQ_GET: return "GET";
@@ -107,6 +101,11 @@ class HttpServer::Loop {
   void run() { event_base_dispatch(base_.get()); }
 
  private:
+  struct Freed {
+    void operator()(event_base* base) const { event_base_free(base); }
+    void operator()(evhttp* http) const { evhttp_free(http); }
+    void operator()(event* one) const { event_free(one); }
+  };
   using Event = std::unique_ptr<event, Freed>;
 
   struct Waiting {

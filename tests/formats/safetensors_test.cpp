@@ -23,12 +23,12 @@ std::string file_of(const std::string& header, std::size_t data) {
   return bytes + header + std::string(data, '\0');
 }
 
-Result<TensorList> read(const std::string& bytes) {
+Result<TensorList> read_safetensors(const std::string& bytes) {
   return read_safetensors(MemoryBytes(bytes, "m.safetensors"));
 }
 
-std::string complaint(const std::string& bytes) {
-  const Result<TensorList> list = read(bytes);
+std::string safetensors_complaint(const std::string& bytes) {
+  const Result<TensorList> list = read_safetensors(bytes);
   return list ? "" : list.error().line();
 }
 
@@ -48,7 +48,7 @@ const std::string kSmall =
            tensor("e", R"("dtype": "I64", "shape": [0], "data_offsets": [32, 32])"));
 
 TEST(Safetensors, ReadsNamesDtypesAndShapesInTheOrderOfTheData) {
-  const TensorList list = read(file_of(kSmall, 32)).value();
+  const TensorList list = read_safetensors(file_of(kSmall, 32)).value();
   ASSERT_EQ(list.tensors.size(), 3u);
   EXPECT_EQ(list.tensors[0].name, "a");
   EXPECT_EQ(list.tensors[0].torch_dtype(), DType::bfloat16);
@@ -64,7 +64,7 @@ TEST(Safetensors, ReadsScalarsAndPackedTypes) {
   const std::string header =
       object(tensor("s", R"("dtype": "F64", "shape": [], "data_offsets": [0, 8])"),
              tensor("p", R"("dtype": "F4", "shape": [32], "data_offsets": [8, 24])"));
-  const TensorList list = read(file_of(header, 24)).value();
+  const TensorList list = read_safetensors(file_of(header, 24)).value();
   EXPECT_EQ(list.tensors[0].elements(), 1);
   EXPECT_EQ(list.tensors[1].bytes, 16);
   EXPECT_EQ(list.tensors[1].torch_dtype(), std::nullopt);
@@ -73,23 +73,24 @@ TEST(Safetensors, ReadsScalarsAndPackedTypes) {
 TEST(Safetensors, RefusesEveryCut) {
   const std::string whole = file_of(kSmall, 32);
   for (std::size_t length = 0; length < whole.size(); ++length)
-    EXPECT_FALSE(read(whole.substr(0, length)).has_value()) << length;
-  EXPECT_THAT(complaint(whole + "x"), HasSubstr("the file is too long"));
+    EXPECT_FALSE(read_safetensors(whole.substr(0, length)).has_value()) << length;
+  EXPECT_THAT(safetensors_complaint(whole + "x"), HasSubstr("the file is too long"));
 }
 
 TEST(Safetensors, RefusesALyingLength) {
   std::string bytes = file_of(kSmall, 32);
   bytes[7] = '\x7f';
-  EXPECT_THAT(complaint(bytes), HasSubstr("m.safetensors: claims a header of 9151314"));
+  EXPECT_THAT(safetensors_complaint(bytes), HasSubstr("m.safetensors: claims a header of 9151314"));
   bytes = file_of(kSmall, 32);
   bytes[2] = '\x10';
-  EXPECT_THAT(complaint(bytes), HasSubstr("(the file is cut short)"));
+  EXPECT_THAT(safetensors_complaint(bytes), HasSubstr("(the file is cut short)"));
 }
 
 TEST(Safetensors, RefusesOffsetsThatCannotBe) {
   const auto two = [](const std::string& first, const std::string& second) {
     const std::string body = R"("dtype": "U8", "shape": [4], "data_offsets": )";
-    return complaint(file_of(object(tensor("a", body + first), tensor("b", body + second)), 8));
+    return safetensors_complaint(
+        file_of(object(tensor("a", body + first), tensor("b", body + second)), 8));
   };
   EXPECT_EQ(two("[0, 4]", "[4, 8]"), "");
   EXPECT_EQ(two("[0, 4]", "[2, 6]"),
@@ -104,7 +105,7 @@ TEST(Safetensors, RefusesOffsetsThatCannotBe) {
 
 TEST(Safetensors, RefusesAbsurdTensors) {
   const auto one = [](const std::string& body) {
-    return complaint(file_of(object(tensor("a", body)), 8));
+    return safetensors_complaint(file_of(object(tensor("a", body)), 8));
   };
   EXPECT_THAT(one(R"("dtype": "U9", "shape": [8], "data_offsets": [0, 8])"),
               HasSubstr("unknown dtype 'U9'"));
@@ -129,11 +130,12 @@ TEST(Safetensors, RefusesAbsurdTensors) {
 
 TEST(Safetensors, RefusesARepeatedName) {
   const std::string a = tensor("a", R"("dtype": "U8", "shape": [4], "data_offsets": [0, 4])");
-  EXPECT_EQ(complaint(file_of(object(a, a), 4)), "m.safetensors: tensor 'a' is listed twice");
+  EXPECT_EQ(safetensors_complaint(file_of(object(a, a), 4)),
+            "m.safetensors: tensor 'a' is listed twice");
 }
 
 TEST(Safetensors, AnEmptyHeaderIsAnEmptyList) {
-  EXPECT_THAT(read(file_of("{}", 0)).value().tensors, IsEmpty());
+  EXPECT_THAT(read_safetensors(file_of("{}", 0)).value().tensors, IsEmpty());
 }
 
 TEST(SafetensorsIndex, MapsTensorsToFiles) {

@@ -7,7 +7,7 @@
 namespace memtape::launch {
 namespace {
 
-std::string json_of(const std::string& text) {
+std::string json_of_toml(const std::string& text) {
   const Result<YamlNode> node = read_toml(text, "f.toml");
   return node ? to_json(*node) : node.error().line();
 }
@@ -28,20 +28,20 @@ TEST(Toml, tables_and_values_keep_their_lines) {
 }
 
 TEST(Toml, dotted_keys_nest) {
-  EXPECT_EQ(json_of("a.b = 1\na.\"c d\" = [0.5, true]\n"),
+  EXPECT_EQ(json_of_toml("a.b = 1\na.\"c d\" = [0.5, true]\n"),
             R"({"a": {"b": 1, "c d": [0.5, true]}})");
 }
 
 TEST(Toml, letters_beyond_ascii_are_no_keys) {
-  EXPECT_THAT(json_of("a = 1\n\u00e9 = 1\n"), testing::StartsWith("f.toml:2: "));
-  EXPECT_THAT(json_of("a = 1 \u00e9\n"), testing::StartsWith("f.toml:1: "));
-  EXPECT_EQ(json_of("\"\u00e9\" = \"\u0416\"\n"), "{\"\u00e9\": \"\u0416\"}");
+  EXPECT_THAT(json_of_toml("a = 1\n\u00e9 = 1\n"), testing::StartsWith("f.toml:2: "));
+  EXPECT_THAT(json_of_toml("a = 1 \u00e9\n"), testing::StartsWith("f.toml:1: "));
+  EXPECT_EQ(json_of_toml("\"\u00e9\" = \"\u0416\"\n"), "{\"\u00e9\": \"\u0416\"}");
 }
 
 TEST(Toml, a_key_without_end_is_refused_at_its_line) {
-  EXPECT_EQ(json_of("\n" + key_of_dots(200000) + " = 1\n"),
+  EXPECT_EQ(json_of_toml("\n" + key_of_dots(200000) + " = 1\n"),
             "f.toml:2: a key of over 1000 dots (a TOML document)");
-  EXPECT_EQ(json_of("\n[" + key_of_dots(200000) + "]\n"),
+  EXPECT_EQ(json_of_toml("\n[" + key_of_dots(200000) + "]\n"),
             "f.toml:2: a key of over 1000 dots (a TOML document)");
 }
 

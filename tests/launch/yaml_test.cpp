@@ -9,27 +9,27 @@
 namespace memtape::launch {
 namespace {
 
-std::string json_of(const std::string& text) {
+std::string json_of_yaml(const std::string& text) {
   const Result<YamlNode> node = read_yaml_mapping(text, "f.yaml");
   return node ? to_json(*node) : node.error().line();
 }
 
 TEST(Yaml, plain_scalars_are_what_yaml_takes_them_for) {
-  EXPECT_EQ(json_of("a: yes\nb: 'yes'\nc: 12\nd: 1.5\ne: ~\nf: text"),
+  EXPECT_EQ(json_of_yaml("a: yes\nb: 'yes'\nc: 12\nd: 1.5\ne: ~\nf: text"),
             R"({"a": true, "b": "yes", "c": 12, "d": 1.5, "e": null, "f": "text"})");
 }
 
 TEST(Yaml, sequences_and_mappings_nest) {
-  EXPECT_EQ(json_of("a: [q, v]\nb:\n  - c: 1\n    d: {e: no}\n"),
+  EXPECT_EQ(json_of_yaml("a: [q, v]\nb:\n  - c: 1\n    d: {e: no}\n"),
             R"({"a": ["q", "v"], "b": [{"c": 1, "d": {"e": false}}]})");
 }
 
 TEST(Yaml, json_is_read_too) {
-  EXPECT_EQ(json_of("{\"a\": [1, 2],\n\t\"b\": null}"), R"({"a": [1, 2], "b": null})");
+  EXPECT_EQ(json_of_yaml("{\"a\": [1, 2],\n\t\"b\": null}"), R"({"a": [1, 2], "b": null})");
 }
 
 TEST(Yaml, merge_keys_give_way_to_what_stands_there) {
-  EXPECT_EQ(json_of("base: &b {x: 1, y: 2}\nuse:\n  <<: *b\n  y: 3\n"),
+  EXPECT_EQ(json_of_yaml("base: &b {x: 1, y: 2}\nuse:\n  <<: *b\n  y: 3\n"),
             R"({"base": {"x": 1, "y": 2}, "use": {"y": 3, "x": 1}})");
 }
 
@@ -48,9 +48,9 @@ TEST(Yaml, documents_follow_each_other) {
 }
 
 TEST(Yaml, mistakes_name_file_and_line) {
-  EXPECT_EQ(json_of("a: 1\nb: [1\nc: 2\n"), "f.yaml:3: did not find expected ',' or ']'");
-  EXPECT_EQ(json_of("a: *x\n"), "f.yaml:1: unknown alias *x");
-  EXPECT_EQ(json_of(""), "f.yaml:1: holds no settings (name: value, line by line)");
+  EXPECT_EQ(json_of_yaml("a: 1\nb: [1\nc: 2\n"), "f.yaml:3: did not find expected ',' or ']'");
+  EXPECT_EQ(json_of_yaml("a: *x\n"), "f.yaml:1: unknown alias *x");
+  EXPECT_EQ(json_of_yaml(""), "f.yaml:1: holds no settings (name: value, line by line)");
 }
 
 TEST(Settings, the_last_value_counts_and_null_is_none) {

@@ -31,7 +31,7 @@
 namespace memtape::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using report::JsonWriter;
 
 constexpr std::size_t kLargestFile = std::size_t{4} << 20, kLargestAnswer = std::size_t{64} << 20;
@@ -123,7 +123,7 @@ Result<std::vector<Budget>> budgets_of(const std::string& file) {
 }
 
 /// This program's own answer to a command, as JSON. Its complaint, if any, comes back as the error.
-Result<Json> answer_to(const Budget& budget) {
+Result<OrderedJson> answer_to(const Budget& budget) {
   std::vector<std::string> words{"memtape"};
   const auto dashes = std::ranges::find(budget.words, "--");
   words.insert(words.end(), budget.words.begin(), dashes);
@@ -154,23 +154,23 @@ Result<Json> answer_to(const Budget& budget) {
   if (code != ExitCode::fits && code != ExitCode::does_not_fit)
     return memtape::bad_input("has no answer", fmt::format("run {}", budget.name),
                               "what is wrong with its command stands above");
-  Json json = Json::parse(all, nullptr, false);
+  OrderedJson json = OrderedJson::parse(all, nullptr, false);
   if (json.is_discarded())
     return tl::unexpected(Error{ErrorKind::internal, "its answer is no JSON", budget.name, {}});
   return json;
 }
 
-Bytes bytes_at(const Json& from, const char* key) {
+Bytes bytes_at(const OrderedJson& from, const char* key) {
   const auto found = from.find(key);
   return found != from.end() && found->is_number_integer() ? found->get<Bytes>() : 0;
 }
 
 /// The rank with the highest peak, and what it holds then.
-Result<Need> need_of(const Budget& budget, const Json& answer) {
+Result<Need> need_of(const Budget& budget, const OrderedJson& answer) {
   const auto ranks = answer.find("ranks");
   Need need;
   if (ranks != answer.end() && ranks->is_array())
-    for (const Json& rank : *ranks) {
+    for (const OrderedJson& rank : *ranks) {
       const Bytes peak = bytes_at(rank, "peak_device_bytes");
       if (peak <= need.peak) continue;
       need = {.peak = peak, .parts = {}};
@@ -178,7 +178,7 @@ Result<Need> need_of(const Budget& budget, const Json& answer) {
         for (const auto& [category, bytes] : held->items())
           if (bytes.is_number_integer()) need.parts[category] = bytes.get<Bytes>();
       if (const auto largest = rank.find("largest"); largest != rank.end())
-        for (const Json& row : *largest)
+        for (const OrderedJson& row : *largest)
           need.parts[std::string(trimmed(fmt::format(
               "{} {}", row.value("module", ""), row.value("op", ""))))] += bytes_at(row, "bytes");
     }
@@ -197,7 +197,7 @@ Result<std::map<std::string, Need>> read_lock(const std::string& file) {
   if (!std::filesystem::exists(file, error)) return locked;
   const Result<std::string> text = sources::read_text_file(file, kLargestFile);
   if (!text) return tl::unexpected(text.error());
-  const Json json = Json::parse(*text, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(*text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("runs"))
     return memtape::bad_input("is no lock file", file, "memtape check --update writes it anew");
   for (const auto& [name, run] : json["runs"].items()) {
@@ -317,7 +317,7 @@ Result<std::vector<Checked>> checked(const CheckOptions& options) {
   if (!locked) return tl::unexpected(locked.error());
   std::vector<Checked> runs;
   for (const Budget& budget : *budgets) {
-    const Result<Json> answer = answer_to(budget);
+    const Result<OrderedJson> answer = answer_to(budget);
     if (!answer) return tl::unexpected(answer.error());
     Result<Need> need = need_of(budget, *answer);
     if (!need) return tl::unexpected(need.error());

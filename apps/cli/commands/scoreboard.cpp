@@ -18,7 +18,7 @@
 namespace memtape::cli {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+constexpr std::size_t kMostRowBytes = std::size_t{256} << 20;
 
 Result<Request> request_of(const TruthRow& row) {
   std::vector<const char*> words;
@@ -109,12 +109,12 @@ report::ScoredRow score(const TruthRow& row) {
 
 /// The rows of a file, with the configurations that they name.
 Result<std::vector<TruthRow>> read_rows(const std::string& file) {
-  const Result<std::string> text = read_gzip_file(file, kLargestFile);
+  const Result<std::string> text = read_gzip_file(file, kMostRowBytes);
   if (!text) return tl::unexpected(text.error());
   NamedConfigs configs;
   if (const std::string name = file_of_configs(*text); !name.empty()) {
     const std::string beside = (std::filesystem::path(file).parent_path() / name).string();
-    const Result<std::string> lines = read_gzip_file(beside, kLargestFile);
+    const Result<std::string> lines = read_gzip_file(beside, kMostRowBytes);
     if (!lines) return tl::unexpected(lines.error());
     Result<NamedConfigs> named = parse_configs(*lines, beside);
     if (!named) return tl::unexpected(named.error());

@@ -21,7 +21,7 @@
 namespace memtape::cli {
 namespace {
 
-using Json = nlohmann::json;
+using MeasuredJson = nlohmann::json;
 using phantom_run::Recipe;
 
 /// An engine that can be run: its recipe, and the settings its script is told.
@@ -34,7 +34,7 @@ struct Runnable {
 std::vector<Setting> vllm_settings(const ServeCommand& command, const ServeAnswer& answer) {
   constexpr std::array<std::string_view, 6> kOurs{
       "engine-version", "gpu", "gpus", "gpu-memory-bytes", "context-bytes", "driver-placement"};
-  Json words = Json::array();
+  MeasuredJson words = MeasuredJson::array();
   for (const auto& [name, value] : command.values) {
     if (name == "engine" || std::ranges::find(kOurs, name) != kOurs.end()) continue;
     words.push_back("--" + name);
@@ -69,11 +69,11 @@ Result<Runnable> runnable(const ServeCommand& command, const ServeRequest& reque
 
 /// Every number of the real run at its dotted path, beside the prediction's at that path: of the
 /// rank, else at the top.
-void add_figures(const Json& real, const Json& predicted, const std::string& path,
+void add_figures(const MeasuredJson& real, const MeasuredJson& predicted, const std::string& path,
                  std::vector<report::Figure>& figures) {
   for (const auto& [key, value] : real.items()) {
     const auto at = predicted.is_object() ? predicted.find(key) : predicted.end();
-    const Json& beside = at == predicted.end() ? Json() : *at;
+    const MeasuredJson& beside = at == predicted.end() ? MeasuredJson() : *at;
     if (value.is_object())
       add_figures(value, beside, path + key + ".", figures);
     else if (value.is_number_integer() && beside.is_number_integer())
@@ -84,9 +84,9 @@ void add_figures(const Json& real, const Json& predicted, const std::string& pat
 Result<report::Verification> verification_of(const ServeRequest& request, const ServeAnswer& answer,
                                              const phantom_run::RealStep& real) {
   report::Verification v{.model = request.id, .stack = real.stack, .figures = {}, .tape = {}};
-  const Json predicted = Json::parse(report::json(answer), nullptr, false);
-  add_figures(Json::parse(real.expect_json, nullptr, false), predicted.at("ranks").at(0), "",
-              v.figures);
+  const MeasuredJson predicted = MeasuredJson::parse(report::json(answer), nullptr, false);
+  add_figures(MeasuredJson::parse(real.expect_json, nullptr, false), predicted.at("ranks").at(0),
+              "", v.figures);
   if (v.figures.empty())
     return tl::unexpected(
         Error{ErrorKind::internal, "the real run left no figures", real.stack, {}});
