@@ -22,12 +22,16 @@ using family::Batch;
 
 using family::Known;
 
-/// MambaForCausalLM and those named after it: their forward takes no position ids, and no mask
-/// after the first pass.
+/// Whether positions are made: the forward's signature has position_ids.
+bool takes_position_ids(const Config& config) {
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  return facts && facts->modeling.takes_position_ids == Known::yes;
+}
+
+/// MambaForCausalLM and those named after it take no mask after the first pass.
 bool is_mamba(const Config& config) {
   const family::FamilyFacts* const facts = family::facts_of(config);
-  return facts && facts->modeling.states == family::States::of_scan &&
-         facts->modeling.takes_position_ids == Known::no;
+  return facts && facts->modeling.states == family::States::of_scan && !takes_position_ids(config);
 }
 
 family::AttentionImplementation attention_of(const Config& config, const GenerateRecipe& recipe) {
@@ -89,7 +93,8 @@ Generation::Generation(family::PretrainedModel& model, const Config& config,
       attention_(attention_of(config, recipe)),
       static_heads_(static_heads(config)),
       has_bos_(has_bos_token(config)),
-      is_mamba_(is_mamba(config)) {}
+      is_mamba_(is_mamba(config)),
+      takes_position_ids_(takes_position_ids(config)) {}
 
 Generation::Generation(family::PretrainedModel& model, const GenerateRecipe& recipe,
                        LogitsOf forward)
@@ -113,6 +118,7 @@ Generation::Generation(family::PretrainedModel& model, const GenerateRecipe& rec
       marks_passes_(false),
       session_(ghost::session()),
       has_bos_(has_bos),
+      takes_position_ids_(given.position_ids.defined()),
       given_(std::move(given)) {}
 
 void Generation::mark(Phase phase) {
@@ -155,7 +161,7 @@ void Generation::prepare_inputs() {
     const Tensor last = ghost::eq(given_.input_ids.select(1, -1), ghost::kTokenId);
     const Tensor padded = ghost::any(last);
   }
-  if (!is_mamba_) {
+  if (takes_position_ids_) {
     const Tensor counted = ghost::cumsum(given_.attention_mask).add(-1);
     given_.position_ids = ghost::masked_fill(counted, ghost::eq(given_.attention_mask, 0), 1);
   }
@@ -168,7 +174,7 @@ void Generation::expand() {
   const auto expand = [this](Tensor& x) { x = ghost::repeat_interleave(x, recipe_.num_beams, 0); };
   expand(expanded_.input_ids);
   expand(expanded_.attention_mask);
-  if (!is_mamba_) expand(expanded_.position_ids);
+  if (takes_position_ids_) expand(expanded_.position_ids);
   given_.position_ids.reset();
 }
 
@@ -185,7 +191,7 @@ Tensor Generation::resume() {
   const auto rest = [this](const Tensor& x) { return x.slice(1, cache_.seen(), length()).clone(); };
   Inputs next = so_far_;
   next.input_ids = rest(so_far_.input_ids);
-  next.position_ids = rest(so_far_.position_ids);
+  if (takes_position_ids_) next.position_ids = rest(so_far_.position_ids);
   model_inputs_ = std::move(next);
   return forward(model_inputs_, model_inputs_.attention_mask, Stage::prefill);
 }
@@ -205,7 +211,7 @@ Tensor Generation::prefill() {
     Inputs next;
     next.input_ids = so_far_.input_ids.slice(1, past, end).clone();
     next.attention_mask = so_far_.attention_mask.slice(1, 0, end);
-    if (!is_mamba_) next.position_ids = so_far_.position_ids.slice(1, past, end);
+    if (takes_position_ids_) next.position_ids = so_far_.position_ids.slice(1, past, end);
     const Tensor mask = next.attention_mask;
     const std::unique_ptr<family::MasksForGenerate> masks = prepare_masks(next);
     model_inputs = std::move(next);
@@ -219,10 +225,8 @@ Tensor Generation::next_pass(std::int64_t made, Stage stage) {
   const auto last = [at = length()](const Tensor& x) { return x.slice(1, at - 1, at).clone(); };
   Inputs next;
   next.input_ids = last(so_far_.input_ids);
-  if (!is_mamba_) {
-    next.position_ids = last(so_far_.position_ids);
-    next.attention_mask = so_far_.attention_mask;
-  }
+  if (takes_position_ids_) next.position_ids = last(so_far_.position_ids);
+  if (!is_mamba_) next.attention_mask = so_far_.attention_mask;
   const Tensor mask = next.attention_mask;
   const std::unique_ptr<family::MasksForGenerate> masks = prepare_masks(next);
   model_inputs_ = std::move(next);
@@ -237,7 +241,8 @@ Tensor Generation::candidate_pass(const Tensor& candidate_input_ids, int round) 
   if (proposed > 0) candidate_inputs_.append(proposed);
   Inputs next = candidate_inputs_;
   next.input_ids = candidate_input_ids.slice(1, from, end).clone();
-  if (from > 0) next.position_ids = next.position_ids.slice(1, from, end).clone();
+  if (from > 0 && takes_position_ids_)
+    next.position_ids = next.position_ids.slice(1, from, end).clone();
   model_inputs_ = std::move(next);
   return forward(model_inputs_, model_inputs_.attention_mask, Stage::prefill, proposed + 1);
 }

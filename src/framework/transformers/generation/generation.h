@@ -97,7 +97,7 @@ class Generation {
   family::AttentionImplementation attention_ = family::AttentionImplementation::sdpa;
   std::optional<HeadShape>
       static_heads_;  ///< of a static cache that is placed before the first pass
-  bool has_bos_ = false, is_mamba_ = false;
+  bool has_bos_ = false, is_mamba_ = false, takes_position_ids_ = true;
   int pass_ = 0;
   Inputs given_;             ///< generate()'s own
   Inputs expanded_;          ///< those, once for each sequence
