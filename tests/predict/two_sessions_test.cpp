@@ -15,6 +15,7 @@
 #include "family/masks/masking.h"
 #include "family/parts/experts.h"
 #include "family/parts/forward_arguments.h"
+#include "family/registry.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/ops/creation.h"
 #include "ghost/trace.h"
