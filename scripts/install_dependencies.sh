@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # What is needed, as Debian calls it.
-run="cmake g++ ninja-build libcli11-dev libexpected-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libyaml-dev libtomlplusplus-dev
+run="cmake g++ ninja-build libexpected-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libyaml-dev libtomlplusplus-dev
   libevent-dev python3 libcurl4 ca-certificates"
 check="ccache mold libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev git curl
   clang-19 clang-format-19 libclang-rt-19-dev lld-19"
@@ -17,7 +17,7 @@ check="ccache mold libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev 
 # The same by other names; what is left out there comes with the system or another package.
 of_fedora() {
   case $1 in
-    g++) echo gcc-c++ ;; libcli11-dev) echo cli11-devel ;; libexpected-dev) echo expected-devel ;; libfmt-dev) echo fmt-devel ;;
+    g++) echo gcc-c++ ;; libexpected-dev) echo expected-devel ;; libfmt-dev) echo fmt-devel ;;
     nlohmann-json3-dev) echo json-devel ;; zlib1g-dev) echo zlib-devel ;; libyaml-dev) echo libyaml-devel ;;
     libtomlplusplus-dev) echo tomlplusplus-devel ;; libevent-dev) echo libevent-devel ;; libcurl4) echo libcurl ;;
     libbenchmark-dev) echo google-benchmark-devel ;; libgmock-dev) echo gmock-devel ;; libgtest-dev) echo gtest-devel ;;
@@ -27,7 +27,7 @@ of_fedora() {
 }
 of_arch() {
   case $1 in
-    g++) echo gcc ;; ninja-build) echo ninja ;; libcli11-dev) echo cli11 ;; libexpected-dev) echo tl-expected ;; libfmt-dev) echo fmt ;;
+    g++) echo gcc ;; ninja-build) echo ninja ;; libexpected-dev) echo tl-expected ;; libfmt-dev) echo fmt ;;
     nlohmann-json3-dev) echo nlohmann-json ;; zlib1g-dev) echo zlib ;; libyaml-dev) echo libyaml ;;
     libtomlplusplus-dev) echo tomlplusplus ;; libevent-dev) echo libevent ;; python3) echo python ;; libcurl4) echo curl ;;
     ca-certificates) echo ca-certificates ;; libbenchmark-dev) echo benchmark ;; libgmock-dev | libgtest-dev) echo gtest ;;
@@ -39,7 +39,7 @@ of_homebrew() {
   case $1 in
     g++ | zlib1g-dev | python3 | libcurl4 | ca-certificates | git | mold | curl) ;;
     clang-19 | libclang-rt-19-dev | lld-19) echo llvm ;; clang-format-19) echo clang-format ;;
-    ninja-build) echo ninja ;; libcli11-dev) echo cli11 ;; libexpected-dev) echo tl-expected ;; libfmt-dev) echo fmt ;;
+    ninja-build) echo ninja ;; libexpected-dev) echo tl-expected ;; libfmt-dev) echo fmt ;;
     nlohmann-json3-dev) echo nlohmann-json ;; libyaml-dev) echo libyaml ;; libtomlplusplus-dev) echo tomlplusplus ;;
     libevent-dev) echo libevent ;; libbenchmark-dev) echo google-benchmark ;; libgmock-dev | libgtest-dev) echo googletest ;;
     librapidcheck-dev) echo rapidcheck ;; *) echo "$1" ;;

@@ -10,7 +10,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Libraries that are headers come from Debian's packages of the machine that builds; their versions are those of Debian 12.
-HEADERS = [("fmt", "9.1.0", "MIT"), ("tl-expected", "1.0.0", "CC0-1.0"), ("nlohmann_json", "3.11.2", "MIT"), ("CLI11", "2.1.2", "BSD-3-Clause"),
+HEADERS = [("fmt", "9.1.0", "MIT"), ("tl-expected", "1.0.0", "CC0-1.0"), ("nlohmann_json", "3.11.2", "MIT"),
            ("tomlplusplus", "3.3.0", "MIT")]
 LICENCES = {"zlib": "Zlib", "yaml": "MIT", "event": "BSD-3-Clause"}
 

@@ -1,44 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the words of each command are read.
+// Every command: how it is shown, what it takes, and what its words ask for.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "command_line.h"
+#include "option/words.h"
 
 namespace memtape::cli {
 
-/// A command as the overview shows it. `parse` reads the words after its name.
+/// A command as the overview shows it.
 struct Command {
-  std::string_view name;
-  std::string_view operands;
-  std::string_view summary;
-  std::string_view example;
-  Result<Request> (*parse)(const Command&, Arguments);
-  bool takes_training_arguments = false;
+  std::string_view name, operands, summary, example;
+  /// What it takes; of a command that reads its words by itself null.
+  option::Syntax (*syntax)() = nullptr;
+  /// What words that were read ask for.
+  Result<Request> (*asked)(const option::Words& words) = nullptr;
+  /// In place of both: reads the words after the command's name.
+  Result<Request> (*parse)(const Command& command, Arguments arguments) = nullptr;
 };
 
-Result<Request> parse_train(const Command& command, Arguments arguments);
-Result<Request> parse_plan(const Command& command, Arguments arguments);
-Result<Request> parse_serve(const Command& command, Arguments arguments);
-Result<Request> parse_run(const Command& command, Arguments arguments);
-Result<Request> parse_verify(const Command& command, Arguments arguments);
-Result<Request> parse_fits(const Command& command, Arguments arguments);
-Result<Request> parse_time(const Command& command, Arguments arguments);
-Result<Request> parse_replay(const Command& command, Arguments arguments);
-Result<Request> parse_explain(const Command& command, Arguments arguments);
-Result<Request> parse_watch(const Command& command, Arguments arguments);
-Result<Request> parse_check(const Command& command, Arguments arguments);
-Result<Request> parse_detect(const Command& command, Arguments arguments);
-Result<Request> parse_scoreboard(const Command& command, Arguments arguments);
-Result<Request> parse_diff(const Command& command, Arguments arguments);
-Result<Request> parse_models(const Command& command, Arguments arguments);
-Result<Request> parse_gpus(const Command& command, Arguments arguments);
-Result<Request> parse_mcp(const Command& command, Arguments arguments);
-Result<Request> parse_serve_http(const Command& command, Arguments arguments);
-Result<Request> parse_web(const Command& command, Arguments arguments);
+std::span<const Command> commands();
 
+/// The words after the name of a command.
+Result<Request> parse_command(const Command& command, Arguments arguments);
 /// `memtape [options] -- COMMAND...`: the words before and after the dashes.
-Result<Request> parse_launch(const Command& command, Arguments before, Arguments launched);
+Result<Request> parse_launch(Arguments before, Arguments launched);
+extern const Command kLaunch;
+
+/// What the command takes after these words: `plan serve` is not `plan train`, and an engine has
+/// flags of its own.
+option::Syntax syntax_of(const Command& command, Arguments typed);
 
 }  // namespace memtape::cli

@@ -5,72 +5,12 @@
 #include <array>
 
 #include "base/comma_list.h"
-#include "base/text.h"
-#include "command_line.h"
+#include "command_parsers.h"
 #include "mesh/gpu_catalog.h"
 #include "model/catalog.h"
 
 namespace memtape::cli {
 namespace {
-
-/// An option as a help text shows it: "  --optimizer-impl {fused,foreach}   which of ...".
-struct ShownOption {
-  std::vector<std::string> spellings;
-  std::string value, help;
-};
-
-bool is_option_line(std::string_view line) {
-  return line.starts_with("  -") && line.size() > 3 && line[3] != ' ';
-}
-
-ShownOption read_option(std::string_view line) {
-  ShownOption option;
-  line.remove_prefix(2);
-  const std::size_t gap = line.find("  ");
-  std::string_view left = line.substr(0, gap);
-  if (gap != line.npos) option.help = trimmed(line.substr(gap));
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find_first_of(" ,"), left.size());
-    const std::string_view word = left.substr(0, end);
-    if (word.starts_with('-')) {
-      option.spellings.emplace_back(word);
-    } else if (!word.empty()) {
-      option.value = trimmed(left);
-      break;
-    }
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
-  return option;
-}
-
-std::vector<ShownOption> shown_options(std::string_view help) {
-  std::vector<ShownOption> options;
-  while (!help.empty()) {
-    const std::string_view line = help.substr(0, help.find('\n'));
-    help.remove_prefix(std::min(help.size(), line.size() + 1));
-    if (is_option_line(line))
-      options.push_back(read_option(line));
-    else if (!options.empty() && options.back().help.empty() && line.starts_with("     "))
-      options.back().help = trimmed(line);
-  }
-  return options;
-}
-
-/// The help text that goes with what was typed: of `plan serve`, or of one engine.
-std::string help_of(Arguments typed) {
-  std::vector<const char*> words{typed.front()};
-  const std::string_view command = typed.front();
-  if ((command == "plan" || command == "verify") && typed.size() > 1 &&
-      typed[1] == std::string_view("serve"))
-    words.push_back(typed[1]);
-  for (std::size_t i = 1; i + 1 < typed.size(); ++i)
-    if (typed[i] == std::string_view("--engine"))
-      words.insert(words.end(), {typed[i], typed[i + 1]});
-  words.push_back("--help");
-  const Result<Request> help = parse_command_line(words);
-  const Message* message = help ? std::get_if<Message>(&*help) : nullptr;
-  return message ? message->text : "";
-}
 
 std::vector<Candidate> gpus() {
   std::vector<Candidate> all;
@@ -94,10 +34,9 @@ std::vector<Candidate> choices(std::string_view value) {
   return all;
 }
 
-std::vector<Candidate> values_of(const ShownOption& option) {
-  if (std::ranges::find(option.spellings, "--gpu") != option.spellings.end()) return gpus();
-  if (std::ranges::find(option.spellings, "--compare") != option.spellings.end()) return gpus();
-  return choices(option.value);
+std::vector<Candidate> values_of(const option::Option& option) {
+  if (option.name() == "gpu" || option.name() == "compare") return gpus();
+  return choices(option.form);
 }
 
 bool takes_model(std::string_view command, std::size_t operand) {
@@ -116,49 +55,48 @@ std::vector<Candidate> operands(std::string_view command, std::size_t operand) {
   return {};
 }
 
+std::vector<Candidate> all_options(const option::Table& table) {
+  std::vector<Candidate> all;
+  for (const option::Option* option : table)
+    if (!option->help.empty())
+      option::any_word(option->spellings, [&](std::string_view spelling) {
+        if (spelling.starts_with("--")) all.push_back({std::string(spelling), option->help_line()});
+        return false;
+      });
+  return all;
+}
+
 /// Of a command whose name is typed: options, the values of one, or an operand.
-std::vector<Candidate> within(Arguments words) {
+std::vector<Candidate> within(const Command& command, Arguments words) {
   const std::string_view typed = words.back();
   const Arguments before = words.first(words.size() - 1);
-  const std::vector<ShownOption> options = shown_options(help_of(before));
-  const auto named = [&](std::string_view word) {
-    return std::ranges::find_if(options, [word](const ShownOption& option) {
-      return std::ranges::find(option.spellings, word) != option.spellings.end();
-    });
-  };
-  if (const auto option = named(before.back()); option != options.end() && !option->value.empty())
-    return values_of(*option);
-  if (typed.starts_with('-')) {
-    std::vector<Candidate> all;
-    for (const ShownOption& option : options)
-      for (const std::string& spelling : option.spellings)
-        if (spelling.starts_with("--")) all.push_back({spelling, option.help});
-    return all;
-  }
+  const option::Table table = syntax_of(command, before).table;
+  const option::Option* option = before.empty() ? nullptr : option::find(table, before.back());
+  if (option && !option->is_switch()) return values_of(*option);
+  if (typed.starts_with('-')) return all_options(table);
   std::size_t operand = 0;
-  for (std::size_t i = 1; i < before.size(); ++i) {
-    if (std::string_view(before[i]).starts_with('-')) {
-      const auto option = named(before[i]);
-      if (option != options.end() && !option->value.empty()) ++i;
-    } else {
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!std::string_view(before[i]).starts_with('-'))
       ++operand;
-    }
+    else if (const option::Option* said = option::find(table, before[i]);
+             said && !said->is_switch())
+      ++i;
   }
-  return operands(before.front(), operand);
+  return operands(command.name, operand);
 }
 
 }  // namespace
 
-std::vector<Candidate> candidates(Arguments words, const std::vector<CommandName>& commands) {
+std::vector<Candidate> candidates(Arguments words) {
   if (words.empty()) return {};
   if (std::ranges::find(words.first(words.size() - 1), std::string_view("--")) != words.end() - 1)
     return {};  // the words of another program
   std::vector<Candidate> all;
-  if (words.size() == 1)
-    for (const auto& [name, summary] : commands)
-      all.push_back({std::string(name), std::string(summary)});
-  else
-    all = within(words);
+  for (const Command& command : commands())
+    if (words.size() == 1)
+      all.push_back({std::string(command.name), std::string(command.summary)});
+    else if (command.name == words.front())
+      all = within(command, words.subspan(1));
   const std::string_view typed = words.back();
   std::erase_if(all, [typed](const Candidate& c) { return !c.word.starts_with(typed); });
   std::ranges::stable_sort(all, {}, &Candidate::word);

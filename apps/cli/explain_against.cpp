@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "answer/command_words.h"
 #include "answer/launch_request.h"
 #include "answer/train_request.h"
-#include "answer/train_words.h"
 #include "outside_process.h"
 #include "predict/program.h"
 #include "predict/step_play.h"

@@ -16,7 +16,6 @@ namespace memtape::cli {
 using answer::Arguments;
 using answer::FitsOptions;
 using answer::GpusOptions;
-using answer::kServerQuestions;
 using answer::LaunchOptions;
 using answer::ModelsOptions;
 using answer::OutputOptions;
@@ -27,14 +26,14 @@ using answer::ServeCommand;
 
 /// `memtape time QUESTIONS`
 struct TimeOptions {
-  std::string file;
-  OutputOptions output;
+  std::string file = {};
+  OutputOptions output = {};
 };
 
 /// `memtape mcp`
 struct McpOptions {
   int seconds = 60;
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 /// `memtape serve-http`
@@ -44,90 +43,91 @@ struct HttpOptions {
   int seconds = 30;
   int workers = 0;  ///< 0: one a core
   int request_bytes = 8 << 20;
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 /// `memtape web`
 struct WebOptions {
   int port = 8472;
-  std::string folder;  ///< "": beside the program
+  std::string folder = {};  ///< "": beside the program
   bool no_open = false;
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 /// `memtape replay TRACE`
 struct ReplayOptions {
-  std::string trace;
-  bool place_segments = false;   ///< put segments where the driver would, not where the trace says
-  std::string driver_placement;  ///< "linux", "first-fit" or "" for the default
-  int device = -1;               ///< of a snapshot of several; -1: the first that has events
-  OutputOptions output;
+  std::string trace = {};
+  bool place_segments = false;  ///< put segments where the driver would, not where the trace says
+  std::string driver_placement = {};  ///< "linux", "first-fit" or "" for the default
+  int device = -1;                    ///< of a snapshot of several; -1: the first that has events
+  OutputOptions output = {};
 };
 
 /// `memtape explain FILE...`
 struct ExplainOptions {
-  std::vector<std::string> files;
-  std::vector<std::string> against;  ///< words of a prediction: "train MODEL ...", or a command
-  int device = -1;                   ///< only this one, of a snapshot of several
-  std::string html;                  ///< file to write, or ""
-  OutputOptions output;
+  std::vector<std::string> files = {};
+  std::vector<std::string> against =
+      {};                 ///< words of a prediction: "train MODEL ...", or a command
+  int device = -1;        ///< only this one, of a snapshot of several
+  std::string html = {};  ///< file to write, or ""
+  OutputOptions output = {};
 };
 
 /// `memtape detect`
 struct DetectOptions {
   bool watch = false;  ///< again and again, until it is ended
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 /// `memtape check [FILE]`
 struct CheckOptions {
   std::string file = "memtape.toml";
   bool update = false;  ///< write the lock file
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 /// `memtape watch [options] -- COMMAND...`
 struct WatchCommand {
-  std::vector<std::string> command;
-  std::string snapshot;  ///< where the snapshot of a run that ran out of memory is kept
-  OutputOptions output;
+  std::vector<std::string> command = {};
+  std::string snapshot = {};  ///< where the snapshot of a run that ran out of memory is kept
+  OutputOptions output = {};
 };
 
 /// `memtape run [options] -- COMMAND...`
 struct RunCommand {
-  std::vector<std::pair<std::string, std::string>> values;
-  std::vector<std::string> command;
-  std::string html, snapshot;  ///< files to write, or ""
-  OutputOptions output;
+  NamedValues values = {};
+  std::vector<std::string> command = {};
+  std::string html = {}, snapshot = {};  ///< files to write, or ""
+  OutputOptions output = {};
 };
 
 /// `memtape verify train MODEL`, and `memtape record train MODEL`, which keeps the real step.
 struct VerifyOptions {
-  RawOptions train;
-  std::string python;  ///< interpreter, or ""
+  RawOptions train = {};
+  std::string python = {};  ///< interpreter, or ""
   bool show_script = false;
   bool records = false;
-  std::string into, id;  ///< folder and name of the row, when it records
+  std::string into = {}, id = {};  ///< folder and name of the row, when it records
 };
 
 /// `memtape verify serve MODEL --engine NAME`
 struct VerifyServeOptions {
-  ServeCommand serve;
-  std::string python;  ///< interpreter, or ""
+  ServeCommand serve = {};
+  std::string python = {};  ///< interpreter, or ""
   bool show_script = false;
 };
 
 /// `memtape scoreboard FILE...`
 struct ScoreboardOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files = {};
   bool markdown = false;
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 /// `memtape diff TAPE MODEL [train options]`
 struct DiffOptions {
-  std::string tape;
-  RawOptions train;
+  std::string tape = {};
+  RawOptions train = {};
 };
 
 }  // namespace memtape::cli

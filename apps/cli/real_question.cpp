@@ -7,9 +7,9 @@
 #include "answer/device_options.h"
 #include "answer/train_request.h"
 #include "framework/dialects.h"
+#include "framework/train_arguments.h"
 #include "predict/program.h"
 #include "predict/settings.h"
-#include "workload/training_arguments.h"
 
 namespace memtape::cli {
 namespace {
@@ -65,7 +65,7 @@ Result<RealQuestion> real_question(const RawOptions& options) {
   const Result<TrainRecipe> settled = resolved(request->recipe, *source->config);
   if (!settled) return tl::unexpected(settled.error());
   const TrainRecipe& recipe = *settled;
-  const std::string* placement = answer::last_value(options.values, "driver-placement");
+  const std::string* placement = last_value(options.values, "driver-placement");
   return RealQuestion{
       .request = *request,
       .source = std::move(*source),

@@ -112,7 +112,7 @@ void judge(Prediction& prediction) {
 Result<TrainAnswer> recorded_answer(const RawOptions& options) {
   const Result<RealQuestion> question = real_question(options);
   if (!question) return tl::unexpected(question.error());
-  const std::string* python = answer::last_value(options.values, "python");
+  const std::string* python = last_value(options.values, "python");
   const auto step = run_or_find(*question, python ? *python : std::string());
   if (!step) return tl::unexpected(step.error());
   const AnswerJson figures = AnswerJson::parse(step->expect_json, nullptr, false);

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include "answer/plan_options.h"
-#include "answer/serve_words.h"
+#include "answer/command_options.h"
 #include "base/comma_list.h"
+#include "framework/train_arguments.h"
+#include "workload/train_options.h"
 
 namespace memtape::service {
 namespace {
@@ -36,38 +37,38 @@ std::string property_name(std::string_view option) {
   return name;
 }
 
-void add(Json& properties, std::span<const answer::NamedOption> table, bool takes_lists) {
-  for (const answer::NamedOption& option : table) {
-    Json schema = value_schema(option.value, takes_lists || option.repeatable);
-    schema["description"] = option.help;
-    properties[property_name(option.name)] = std::move(schema);
+void add_properties(Json& properties, const option::Table& table, bool takes_lists) {
+  for (const option::Option* option : table) {
+    Json schema = value_schema(option->form, takes_lists || option->repeatable);
+    schema["description"] = option->help_line();
+    properties[property_name(option->name())] = std::move(schema);
   }
 }
 
-void add(Json& properties, std::span<const ServeFlag> flags) {
-  for (const ServeFlag& flag : flags) {
-    Json schema = value_schema(flag.value, false);
-    schema["description"] = flag.help;
-    std::string_view name = flag.name();
-    name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
-    properties[property_name(name)] = std::move(schema);
-  }
+void add_properties(Json& properties, std::span<const option::Option> options) {
+  option::Table table;
+  option::add(options, table);
+  add_properties(properties, table, false);
 }
 
 }  // namespace
 
 Json option_properties(std::string_view command) {
   Json properties = Json::object();
-  if (command == "serve") add(properties, answer::serve_flags("").front());
-  if (command == "plan serve") add(properties, answer::plan_serve_options(), false);
-  if (command == "plan train") add(properties, answer::plan_options(), false);
-  if (command == "train") add(properties, answer::train_options(), false);
-  if (command == "plan train") {
-    std::vector<answer::NamedOption> shared;
-    std::ranges::copy_if(answer::train_options(), std::back_inserter(shared),
-                         answer::is_shared_with_plan);
-    add(properties, shared, true);
+  if (command == "serve") add_properties(properties, answer::serve_options());
+  if (command == "plan serve") add_properties(properties, answer::plan_serve_options());
+  if (command == "train") {
+    option::Table table;
+    option::add(train_options(), table);
+    add_properties(properties, table, false);
   }
+  if (command != "plan train") return properties;
+  add_properties(properties, answer::plan_options());
+  option::Table shared = answer::plan_train_table();
+  std::erase_if(shared, [](const option::Option* option) {
+    return is_training_argument(option->name()) || option->group == "The plan";
+  });
+  add_properties(properties, shared, true);
   return properties;
 }
 

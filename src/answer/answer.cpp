@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "answer/catalog_json.h"
+#include "answer/command_words.h"
 #include "answer/exit_code.h"
 #include "answer/fits.h"
 #include "answer/launch_request.h"
@@ -16,10 +17,8 @@
 #include "answer/release_options.h"
 #include "answer/request.h"
 #include "answer/serve_answer.h"
-#include "answer/serve_words.h"
 #include "answer/show.h"
 #include "answer/train_answer.h"
-#include "answer/train_words.h"
 #include "base/text.h"
 #include "report/json_writer.h"
 

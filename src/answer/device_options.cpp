@@ -30,12 +30,6 @@ Result<AllocatorConfig> allocator_of(OptionValues environment, const Outside& ou
 
 }  // namespace
 
-const std::string* last_value(OptionValues values, std::string_view name) {
-  const auto found =
-      std::find_if(values.rbegin(), values.rend(), [&](const auto& v) { return v.first == name; });
-  return found == values.rend() ? nullptr : &found->second;
-}
-
 Result<ServeDevice> device_of(OptionValues values, OptionValues environment,
                               const Outside& outside) {
   ServeDevice device;

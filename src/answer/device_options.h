@@ -3,20 +3,15 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "answer/outside.h"
 #include "base/result.h"
+#include "option/given.h"
 #include "workload/serve_engine.h"
 
 namespace memtape::answer {
 
-using OptionValues = std::span<const std::pair<std::string, std::string>>;
-
-/// The last value given for an option, or null.
-const std::string* last_value(OptionValues values, std::string_view name);
+using OptionValues = std::span<const NamedValue>;
 
 /// The device of --gpu, --gpu-memory-bytes, --context-bytes, --driver-placement and
 /// PYTORCH_ALLOC_CONF; one of them. What `environment` (a launch command) sets goes before the

@@ -13,21 +13,18 @@
 
 #include "answer/options.h"
 #include "answer/outside.h"
-#include "answer/train_options.h"
 #include "model/catalog.h"
+#include "option/option.h"
 #include "workload/serve_engine.h"
 
 namespace memtape::answer {
 
 struct FitsOptions {
-  std::vector<std::pair<std::string, std::string>> values;  ///< of fits_options()
-  OutputOptions output;
+  NamedValues values = {};  ///< of fits_options()
+  OutputOptions output = {};
 };
 
-std::span<const NamedOption> fits_options();
-
-/// The words after `fits`.
-Result<FitsOptions> read_fits_words(Arguments arguments);
+std::span<const option::Option> fits_options();
 
 /// What is asked, its numbers read.
 struct FitsQuestion {

@@ -17,26 +17,46 @@ namespace {
 constexpr std::string_view kMachine = "The machine";
 constexpr std::string_view kModels = "Which models";
 
-constexpr auto kOptions = std::to_array<NamedOption>({
-    {"gpu", "NAME", "the GPU (memtape gpus lists them)", kMachine},
-    {"gpus", "N", "how many of them, for chat (1)", kMachine},
-    {"gpu-memory-bytes", "SIZE", "total memory of the GPU, like 24GiB, instead of the catalog's",
+constexpr auto kOptions = std::to_array<option::Option>({
+    {"--gpu", "NAME", "the GPU (memtape gpus lists them)", kMachine},
+    {"--gpus", "N", "how many of them, for chat", kMachine, {}, "1"},
+    {"--gpu-memory-bytes", "SIZE", "total memory of the GPU, like 24GiB, instead of the catalog's",
      kMachine},
-    {"context-bytes", "SIZE", "memory of the CUDA context, instead of the catalog's", kMachine},
-    {"host-memory", "SIZE", "memory of the machine for what the GPU has no room for (none)",
-     kMachine},
-    {"reserve", "SIZE", "of the GPU's memory for the desktop and others (0)", kMachine},
-    {"task", "{chat,train}", "chat: llama.cpp serves one; train: it learns (chat)", kModels},
-    {"context", "N", "tokens of a chat's context at the least, like 8k (8192)", kModels},
-    {"quantize", "TYPE,...",
-     "kinds of weights, the best first (Q8_0,Q6_K,Q5_K_M,Q4_K_M,Q3_K_M,Q2_K)", kModels},
-    {"sequence-length", "N", "tokens of a training's sequences at the least (2048)", kModels},
-    {"method", "{full,lora,qlora},...", "ways to train, the most thorough first (all three)",
-     kModels},
-    {"name", "TEXT", "only models with that in their names", kModels},
-    {"size", "A..B", "only models of so many parameters, like 7B..14B, ..8B or 30B..", kModels},
-    {"on", "{gpu,partly,any}", "only those all on the GPU, or only partly (any)", kModels},
-    {"top", "N", "only the first N (all)", kModels},
+    {"--context-bytes", "SIZE", "memory of the CUDA context, instead of the catalog's", kMachine},
+    {"--host-memory",
+     "SIZE",
+     "memory of the machine for what the GPU has no room for",
+     kMachine,
+     {},
+     "none"},
+    {"--reserve", "SIZE", "of the GPU's memory for the desktop and others", kMachine, {}, "0"},
+    {"--task", "{chat,train}", "chat: llama.cpp serves one; train: it learns", kModels, {}, "chat"},
+    option::Option{
+        "--context", "N", "tokens of a chat's context at the least, like 8k", kModels, {}, "8192"}
+        .people_say("--ctx --context-length"),
+    {"--quantize",
+     "TYPE,...",
+     "kinds of weights, the best first",
+     kModels,
+     {},
+     "Q8_0,Q6_K,Q5_K_M,Q4_K_M,Q3_K_M,Q2_K"},
+    option::Option{"--sequence-length",
+                   "N",
+                   "tokens of a training's sequences at the least",
+                   kModels,
+                   {},
+                   "2048"}
+        .people_say("--seq --seq-len --seq-length --seqlen --max-length --max-seq-length"),
+    {"--method",
+     "{full,lora,qlora},...",
+     "ways to train, the most thorough first",
+     kModels,
+     {},
+     "all three"},
+    {"--name", "TEXT", "only models with that in their names", kModels},
+    {"--size", "A..B", "only models of so many parameters, like 7B..14B, ..8B or 30B..", kModels},
+    {"--on", "{gpu,partly,any}", "only those all on the GPU, or only partly", kModels, {}, "any"},
+    {"--top", "N", "only the first N", kModels, {}, "all"},
 });
 
 constexpr auto kWeights =
@@ -202,7 +222,7 @@ class QuestionReader {
 
 }  // namespace
 
-std::span<const NamedOption> fits_options() { return kOptions; }
+std::span<const option::Option> fits_options() { return kOptions; }
 
 Result<FitsQuestion> fits_question(const FitsOptions& options, const Outside& outside) {
   return QuestionReader(options).read(outside);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "answer/command_options.h"
 #include "launch/container.h"
 #include "launch/correction.h"
 #include "launch/translation.h"
@@ -70,7 +71,7 @@ ServeCommand serving(const launch::Translation& said, RawOptions raw,
 Result<void> check_asked_of_training(const LaunchOptions& options) {
   for (const auto& [name, value] : options.given.values)
     if (name != "solve" && name != "compare" &&
-        std::ranges::find(kServerQuestions, std::string_view(name)) != kServerQuestions.end())
+        is_server_question(name))
       return bad_input("is asked of servers, this is a training", fmt::format("--{}", name));
   return {};
 }

@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "answer/plan_options.h"
-#include "answer/serve_words.h"
-#include "answer/train_options.h"
-#include "workload/training_arguments.h"
+#include "answer/command_options.h"
+#include "framework/train_arguments.h"
+#include "predict/serve.h"
 
 namespace memtape::answer {
 namespace {
@@ -24,23 +23,28 @@ struct Spelling {
   bool is_switch = false, adds_up = false, may_be_bare = false;
 };
 
-bool is_same(std::string_view a, std::string_view b) {
-  const auto letter = [](char c) { return c == '_' ? '-' : c; };
-  return std::ranges::equal(a, b, {}, letter, letter);
-}
-
-std::optional<Spelling> of_table(std::span<const NamedOption> table, std::string_view name) {
-  for (const NamedOption& option : table)
-    if (is_same(option.name, name))
-      return Spelling{fmt::format("--{}", option.name), option.value.empty(), option.repeatable};
+/// By any of its spellings without its dashes.
+std::optional<Spelling> in_table(const option::Table& table, std::string_view name) {
+  for (const option::Option* option : table) {
+    std::optional<Spelling> found;
+    option::any_word(option->spellings, [&](std::string_view word) {
+      const std::size_t dashes = word.find_first_not_of('-');
+      if (dashes == word.npos || !option::is_same_name(word.substr(dashes), name)) return false;
+      found = Spelling{.word = std::string(word),
+                       .is_switch = option->is_switch(),
+                       .adds_up = option->repeatable,
+                       .may_be_bare = !option->is_switch() && !option->needs_value()};
+      return true;
+    });
+    if (found) return found;
+  }
   return std::nullopt;
 }
 
-std::optional<Spelling> of_arguments(std::string_view name) {
-  for (const std::string_view argument : training_argument_names())
-    if (is_same(argument, name))
-      return Spelling{.word = fmt::format("--{}", argument), .may_be_bare = true};
-  return std::nullopt;
+std::optional<Spelling> in_table(std::span<const option::Option> options, std::string_view name) {
+  option::Table table;
+  option::add(options, table);
+  return in_table(table, name);
 }
 
 bool is_truth(const OptionValue::Values& values) {
@@ -50,29 +54,20 @@ bool is_truth(const OptionValue::Values& values) {
 /// A truth, where our own option takes none, is meant for transformers' argument of that name:
 /// gradient_checkpointing.
 std::optional<Spelling> of_training(std::string_view name, const OptionValue::Values& values) {
-  for (const auto& table : {train_options(), answer_options()})
-    if (const auto found = of_table(table, name)) {
-      const auto other = of_arguments(name);
-      return other && !found->is_switch && is_truth(values) ? other : found;
-    }
-  return of_arguments(name);
+  option::Table own, arguments;
+  for (const option::Option* option : all_train_options())
+    (is_training_argument(option->name()) ? arguments : own).push_back(option);
+  option::add(answer_options(), own);
+  const auto found = in_table(own, name), other = in_table(arguments, name);
+  if (!found) return other;
+  return other && !found->is_switch && is_truth(values) ? other : found;
 }
 
 std::optional<Spelling> of_server(std::string_view engine, std::string_view name) {
-  for (const std::span<const ServeFlag> flags : serve_flags(engine))
-    for (const ServeFlag& flag : flags) {
-      std::string_view left = flag.spellings;
-      while (!left.empty()) {
-        const std::string_view word = left.substr(0, left.find(' '));
-        left.remove_prefix(std::min(left.size(), word.size() + 1));
-        const std::size_t dashes = word.find_first_not_of('-');
-        if (dashes != word.npos && is_same(word.substr(dashes), name))
-          return Spelling{.word = std::string(word),
-                          .is_switch = flag.is_switch(),
-                          .adds_up = false,
-                          .may_be_bare = !flag.is_switch() && !flag.needs_value()};
-      }
-    }
+  const auto known = find_serve_engine(engine.empty() ? serve_engines().front().name : engine);
+  for (const auto& flags : {serve_options(), serve_answer_options(),
+                            known ? (*known)->flags : std::span<const option::Option>()})
+    if (const auto found = in_table(flags, name)) return found;
   return std::nullopt;
 }
 
@@ -107,9 +102,9 @@ std::optional<Spelling> of_command(std::string_view command, std::string_view en
                                    const OptionValue& option) {
   const std::string_view name = option.name;
   if (command == "serve") return of_server(engine, name);
-  if (command == "plan serve") return of_table(plan_serve_options(), name);
+  if (command == "plan serve") return in_table(plan_serve_options(), name);
   if (command == "plan train")
-    if (const auto own = of_table(plan_options(), name)) return own;
+    if (const auto own = in_table(plan_options(), name)) return own;
   return of_training(name, option.values);
 }
 

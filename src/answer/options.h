@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "launch/settings/remarks.h"
+#include "option/words.h"
 
 namespace memtape::answer {
 
-/// Words as a shell hands them over.
-using Arguments = std::span<const char* const>;
+using option::Arguments;
 
 /// How to answer; every command takes these.
 struct OutputOptions {
@@ -27,65 +27,57 @@ struct OutputOptions {
 
 /// `memtape models [ID]`
 struct ModelsOptions {
-  std::string id;
-  OutputOptions output;
+  std::string id = {};
+  OutputOptions output = {};
 };
 
 /// `memtape gpus [ID]`
 struct GpusOptions {
-  std::string id;
-  OutputOptions output;
+  std::string id = {};
+  OutputOptions output = {};
 };
 
 /// Options by name with their values as typed; the workload room gives them their meaning.
 struct RawOptions {
-  std::string model;
-  std::vector<std::pair<std::string, std::string>>
-      values;  ///< ("micro-batch-size", "4") in the order of the table
-  std::vector<std::pair<std::string, std::string>>
-      typed;           ///< those that the user typed, in that order; a switch has the value ""
-  std::string config;  ///< the model's config.json, when no MODEL names it
-  std::vector<std::string> tail;  ///< "-- COMMAND...", of a launch command
-  std::vector<std::pair<std::string, std::string>>
-      environment;             ///< variables that a launch command sets
-  launch::Remarks remarks;     ///< from the reading of a launch command
-  std::string html, snapshot;  ///< files to write, or ""
+  std::string model = {};
+  NamedValues values = {};  ///< ("micro-batch-size", "4") in the order of the table
+  NamedValues typed = {};   ///< those that the user typed, in that order; a switch has the value ""
+  std::string config = {};  ///< the model's config.json, when no MODEL names it
+  std::vector<std::string> tail = {};    ///< "-- COMMAND...", of a launch command
+  NamedValues environment = {};          ///< variables that a launch command sets
+  launch::Remarks remarks = {};          ///< from the reading of a launch command
+  std::string html = {}, snapshot = {};  ///< files to write, or ""
   bool csv = false;
   bool rules = false;  ///< the well-known rules of thumb beside the answer
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 /// `memtape plan train MODEL`
 struct PlanTrainOptions {
-  RawOptions train;                                         ///< sizes may be lists
-  std::vector<std::pair<std::string, std::string>> values;  ///< of plan's own options
-  OutputOptions output;
+  RawOptions train = {};    ///< sizes may be lists
+  NamedValues values = {};  ///< of plan's own options
+  OutputOptions output = {};
 };
-
-/// What is asked of servers alone, before the -- of a launch command, too.
-inline constexpr std::array<std::string_view, 6> kServerQuestions{
-    "engine-version", "solve", "compare", "users", "context", "output"};
 
 /// `memtape [options] -- COMMAND...`
 struct LaunchOptions {
-  RawOptions given;  ///< what stands before the --
-  std::vector<std::string> command;
+  RawOptions given = {};  ///< what stands before the --
+  std::vector<std::string> command = {};
 };
 
 /// `memtape serve MODEL --engine NAME`: the engine's flags by name, values as typed ("" for a
 /// switch); the engine gives them their meaning.
 struct ServeCommand {
-  std::string model;
-  std::string engine;
-  std::vector<std::pair<std::string, std::string>> values;
-  std::vector<std::pair<std::string, std::string>>
-      environment;                    ///< variables that a launch command sets
-  std::vector<std::string> warnings;  ///< from the reading of a launch command
+  std::string model = {};
+  std::string engine = {};
+  NamedValues values = {};
+  NamedValues environment = {};            ///< variables that a launch command sets
+  std::vector<std::string> warnings = {};  ///< from the reading of a launch command
   /// The launch command with other values of options, as it would be typed; null without one.
-  std::function<std::string(std::span<const std::pair<std::string, std::string>>)> corrected;
-  std::string html;     ///< file to write, or ""
-  bool strict = false;  ///< what may not fit does not
-  OutputOptions output;
+  std::function<std::string(std::span<const NamedValue>)> corrected = {};
+  std::string html = {};  ///< file to write, or ""
+  bool strict = false;    ///< what may not fit does not
+  OutputOptions output = {};
 };
 
 }  // namespace memtape::answer

@@ -1,66 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/options_json.h"
 
-#include <algorithm>
-#include <iterator>
 #include <span>
 #include <vector>
 
-#include "answer/plan_options.h"
-#include "answer/serve_words.h"
-#include "answer/train_options.h"
+#include "answer/command_options.h"
+#include "framework/train_arguments.h"
 #include "predict/serve.h"
 #include "release/package.h"
 #include "report/json_writer.h"
-#include "workload/training_arguments.h"
 
 namespace memtape::answer {
 namespace {
 
 using report::JsonWriter;
 
-void write(JsonWriter& out, std::string_view key, std::span<const NamedOption> options) {
+void write_array(JsonWriter& out, std::string_view key, const option::Table& options) {
   out.key(key);
   out.begin_array();
-  for (const NamedOption& option : options) {
+  for (const option::Option* option : options) {
     out.begin_object();
-    out.member("name", option.name);
-    out.member("value", option.value);
-    out.member("help", option.help);
-    out.member("group", option.group);
-    out.member("repeatable", option.repeatable);
+    out.member("name", option->name());
+    out.member("value", option->form);
+    out.member("help", option->help_line());
+    out.member("group", option->group);
+    out.member("repeatable", option->repeatable);
     out.end_object();
   }
   out.end_array();
 }
 
-/// `flags`: "--ctx-size -c --max-model-len" each as it may be spelled, the name first.
-void write(JsonWriter& out, std::string_view key, std::span<const ServeFlag> flags) {
+void write_array(JsonWriter& out, std::string_view key, std::span<const option::Option> options) {
+  option::Table table;
+  option::add(options, table);
+  write_array(out, key, table);
+}
+
+/// With "spellings": "--ctx-size -c --max-model-len", each as it may be typed, the name first.
+void write_flags(JsonWriter& out, std::string_view key, std::span<const ServeFlag> flags) {
   out.key(key);
   out.begin_array();
   for (const ServeFlag& flag : flags) {
     out.begin_object();
     out.member("name", flag.name());
     out.member("spellings", flag.spellings);
-    out.member("value", flag.value);
-    out.member("help", flag.help);
+    out.member("value", flag.form);
+    out.member("help", flag.help_line());
     out.end_object();
   }
   out.end_array();
 }
 
 void write_serve(JsonWriter& out) {
-  const auto shared = serve_flags("");
   out.begin_object();
-  write(out, "options", shared[0]);
-  write(out, "answer", shared[1]);
+  write_flags(out, "options", serve_options());
+  write_flags(out, "answer", serve_answer_options());
   out.key("engines");
   out.begin_array();
   for (const ServeEngine& engine : serve_engines()) {
     out.begin_object();
     out.member("name", engine.name);
     out.member("summary", engine.summary);
-    write(out, "options", engine.flags);
+    write_flags(out, "options", engine.flags);
     out.end_object();
   }
   out.end_array();
@@ -69,11 +70,11 @@ void write_serve(JsonWriter& out) {
 
 /// `plan train` takes its own options and most of those of `train`.
 void write_plan(JsonWriter& out) {
-  std::vector<NamedOption> train(plan_options().begin(), plan_options().end());
-  std::ranges::copy_if(train_options(), std::back_inserter(train), is_shared_with_plan);
+  option::Table train = plan_train_table();
+  std::erase_if(train, [](const auto* option) { return is_training_argument(option->name()); });
   out.begin_object();
-  write(out, "train", std::span<const NamedOption>(train));
-  write(out, "serve", plan_serve_options());
+  write_array(out, "train", train);
+  write_array(out, "serve", plan_serve_options());
   out.end_object();
 }
 
@@ -86,11 +87,14 @@ std::string options_json() {
   out.member("command", "options");
   out.key("train");
   out.begin_object();
-  write(out, "options", train_options());
-  write(out, "answer", answer_options());
+  option::Table common;
+  option::add(train_options(), common);
+  write_array(out, "options", common);
+  write_array(out, "answer", answer_options());
   out.key("training_arguments");
   out.begin_array();
-  for (const std::string_view name : training_argument_names()) out.value(name);
+  for (const option::Option* option : all_train_options())
+    if (is_training_argument(option->name())) out.value(option->name());
   out.end_array();
   out.end_object();
   out.key("serve");

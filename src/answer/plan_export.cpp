@@ -8,9 +8,9 @@
 
 #include "answer/device_options.h"
 #include "exports/export.h"
+#include "framework/train_arguments.h"
 #include "launch/shell.h"
 #include "report/plan_text.h"
-#include "workload/same_setting.h"
 #include "workload/train_options.h"
 
 namespace memtape::answer {

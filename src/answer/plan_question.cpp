@@ -13,10 +13,10 @@
 #include "answer/train_request.h"
 #include "base/comma_list.h"
 #include "framework/dialects.h"
+#include "framework/train_arguments.h"
 #include "plan/step_clock.h"
 #include "predict/program.h"
 #include "predict/rank_runs.h"
-#include "workload/same_setting.h"
 
 namespace memtape::answer {
 namespace {

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "answer/options.h"
 #include "answer/outside.h"
@@ -14,10 +12,10 @@
 namespace memtape::answer {
 
 struct PlanServeOptions {
-  std::string model;
-  std::vector<std::pair<std::string, std::string>> values;
+  std::string model = {};
+  NamedValues values = {};
   bool csv = false;
-  OutputOptions output;
+  OutputOptions output = {};
 };
 
 Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& outside);

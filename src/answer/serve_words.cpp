@@ -1,113 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "answer/serve_words.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "base/letter_case.h"
-#include "base/text.h"
-#include "predict/serve.h"
+#include "answer/command_words.h"
+#include "option/help.h"
 
 namespace memtape::answer {
 namespace {
 
-constexpr std::string_view kHint = "see memtape serve --help";
+using option::Syntax;
 
-/// Every engine takes these.
-constexpr std::array kCommon{
-    ServeFlag{"--engine", "NAME", "the inference engine"},
-    ServeFlag{"--engine-version", "X.Y.Z", "its version"},
-    ServeFlag{"--with", "PACKAGE==VERSION,...", "the releases meant, like vllm==0.32.0"},
-    ServeFlag{"--gpu", "NAME", "the GPU to judge against (memtape gpus lists them)"},
-    ServeFlag{"--gpus", "N", "how many of them"},
-    ServeFlag{"--gpu-memory-bytes", "N",
-              "total memory of the GPU, instead of the catalog's figure"},
-    ServeFlag{"--context-bytes", "N",
-              "memory of the CUDA context, instead of the catalog's figure"},
-    ServeFlag{"--compare", "[GPU,GPU,...]",
-              "a line for each GPU (all that run CUDA) and each of --quantize a,b,c"},
-    ServeFlag{"--solve", "FLAG", "the largest value of that flag that fits"},
-    ServeFlag{"--users", "N", "people at a time, each with --context and --output"},
-    ServeFlag{"--context", "L", "tokens of a user's prompt: how many users are there room for?"},
-    ServeFlag{"--output", "M", "tokens of a user's answer (0)"},
-    ServeFlag{"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
-};
-constexpr std::array kAnswerFlags{
-    ServeFlag{"--json", "", "the answer as JSON, alone on the output"},
-    ServeFlag{"--quiet", "", "only the answer itself"},
-    ServeFlag{"--strict", "", "exit code 1 where it may not fit, too"},
-    ServeFlag{"--explain", "", "show how each number comes about"},
-    ServeFlag{"--html", "FILE", "write a page with a bar for each GPU"},
-    ServeFlag{"--help -h", "", "this text"},
-};
-
-tl::unexpected<Error> mistake(std::string what, std::string_view hint = kHint) {
-  return memtape::bad_input(std::move(what), "serve", std::string(hint));
-}
-
-std::string flag_lines(std::span<const ServeFlag> flags) {
-  std::string text;
-  for (const ServeFlag& flag : flags) {
-    if (flag.help.empty()) continue;
-    std::string left = fmt::format("  {} {}", flag.spellings, flag.value);
-    left.erase(left.find_last_not_of(' ') + 1);
-    text += left.size() < 41 ? fmt::format("{:<42}{}\n", left, flag.help)
-                             : fmt::format("{}\n{:42}{}\n", left, "", flag.help);
-  }
-  return text;
+tl::unexpected<Error> serve_mistake(std::string what, std::string hint) {
+  return memtape::bad_input(std::move(what), "serve", std::move(hint));
 }
 
 /// With `--engine NAME` that engine's flags alone.
-std::string help(const ServeEngine* only) {
-  std::string text =
-      "an inference server, per GPU\n\nUsage: memtape serve MODEL [options]\n\n"
-      "MODEL  catalog name, hub id, directory, config.json, .safetensors or .gguf file\n\n"
-      "Options:\n" +
-      flag_lines(kCommon) + "\nAnswer:\n" + flag_lines(kAnswerFlags);
+std::string serve_help(const ServeEngine* only) {
+  Syntax syntax{.command = "serve",
+                .operands = {{"MODEL",
+                              "catalog name, hub id, directory, config.json, .safetensors or "
+                              ".gguf file"}},
+                .summary = "an inference server, per GPU",
+                .example =
+                    "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize "
+                    "Q4_K_M --gpu rtx-4090"};
+  option::add(serve_options(), syntax.table);
+  option::add(serve_answer_options(), syntax.table);
+  std::vector<option::Section> engines;
   for (const ServeEngine& engine : serve_engines()) {
     if (only && engine.name != only->name) continue;
-    text +=
-        fmt::format("\n--engine {}: {}\n{}", engine.name, engine.summary, flag_lines(engine.flags));
+    engines.push_back({fmt::format("--engine {}: {}", engine.name, engine.summary), {}});
+    option::add(engine.flags, engines.back().table);
   }
-  if (only)
-    return text + fmt::format(
-                      "\nExample:\n  memtape serve meta-llama/Llama-3.1-8B --engine {} "
-                      "--gpu l4\n",
-                      only->name);
-  return text +
-         "\nExample:\n  memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize Q4_K_M "
-         "--gpu rtx-4090\n";
-}
-
-/// A word taken apart at its first '=', where it is a long flag.
-struct FlagWord {
-  std::string_view flag;
-  std::optional<std::string_view> value;
-};
-
-FlagWord flag_word_of(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (!text.starts_with("--") || equals == std::string_view::npos) return {text, std::nullopt};
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-/// generate()'s switches with a value, as Python spells it.
-bool is_generation_truth(std::string_view word) {
-  const std::string value = lower_case(std::string(word));
-  return value == "true" || value == "false";
+  const std::string example =
+      only ? fmt::format("memtape serve meta-llama/Llama-3.1-8B --engine {} --gpu l4", only->name)
+           : "";
+  if (only) syntax.example = example;
+  return option::help_text(syntax, engines);
 }
 
 /// The engine decides which flags there are, so it is looked for first.
-Result<const ServeEngine*> engine_named_in(Arguments arguments) {
+Result<const ServeEngine*> engine_of(Arguments arguments, bool& is_named) {
+  constexpr std::string_view kFlag = "--engine";
   std::string_view named = serve_engines().front().name;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const FlagWord word = flag_word_of(arguments[i]);
-    if (word.flag != "--engine") continue;
-    if (word.value)
-      named = *word.value;
+    const std::string_view word = arguments[i];
+    const bool has_value = word.starts_with(kFlag) && word.substr(kFlag.size()).starts_with('=');
+    if (word != kFlag && !has_value) continue;
+    is_named = true;
+    if (has_value)
+      named = word.substr(kFlag.size() + 1);
     else if (i + 1 < arguments.size())
       named = arguments[i + 1];
   }
@@ -135,168 +80,77 @@ constexpr auto kMeanings = std::to_array<Meaning>({
      "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"},
 });
 
-class ServeWordReader {
- public:
-  ServeWordReader(const ServeEngine& engine, Arguments arguments)
-      : engine_(engine), left_(arguments) {
-    words_.command.engine = engine.name;
-    names_engine_ = std::ranges::any_of(
-        arguments, [](const char* word) { return flag_word_of(word).flag == "--engine"; });
-  }
+Error unknown_flag(const ServeEngine& engine, const option::Table& table, std::string_view typed) {
+  Error error{ErrorKind::bad_input,
+              fmt::format("unknown option {} of --engine {}", typed, engine.name), "serve", ""};
+  for (const Meaning& meaning : kMeanings)
+    if (meaning.typed == typed && (meaning.engine.empty() || meaning.engine == engine.name))
+      error.hint = meaning.hint;
+  for (const ServeEngine& other : serve_engines())
+    if (error.hint.empty() && find_flag(other.flags, typed))
+      error.hint = fmt::format("it is one of --engine {}", other.name);
+  if (error.hint.empty()) error.hint = option::near_option(table, typed);
+  if (error.hint.empty()) error.hint = "see memtape serve --help";
+  return error;
+}
 
-  Result<ServeWords> read() && {
-    while (!left_.empty())
-      if (const Result<void> done = next(); !done) return tl::unexpected(done.error());
-    if (const Result<void> agree = questions_agree(); !agree) return tl::unexpected(agree.error());
-    if (words_.command.model.empty() && words_.help.empty()) return mistake("MODEL is required");
-    return std::move(words_);
-  }
+Syntax syntax_with(const ServeEngine& engine) {
+  Syntax syntax{.command = "serve",
+                .operands = {kModel},
+                .last_counts = true,
+                .truths_follow = engine.name == "transformers"};
+  option::add(serve_answer_options(), syntax.table);
+  option::add(serve_options(), syntax.table);
+  option::add(engine.flags, syntax.table);
+  syntax.unknown = [&engine, table = syntax.table](std::string_view typed) {
+    return unknown_flag(engine, table, typed);
+  };
+  return syntax;
+}
 
- private:
-  std::size_t count_of(std::string_view name) const {
-    return static_cast<std::size_t>(
-        std::ranges::count(words_.command.values, name, [](const auto& v) { return v.first; }));
-  }
-
-  /// Nothing is asked twice, and nothing beside --compare that it would drop.
-  Result<void> questions_agree() const {
-    for (const std::string_view once : {"gpu", "gpus", "solve", "compare", "users", "context"})
-      if (count_of(once) > 1)
-        return mistake(fmt::format("--{} is given twice", once), "one of them");
-    if (count_of("compare") == 0) return {};
-    if (count_of("gpu") > 0)
-      return mistake("--gpu beside --compare: which GPUs?", "--compare GPU,GPU");
-    if (count_of("gpu-memory-bytes") > 0)
-      return mistake("--gpu-memory-bytes beside --compare: of which GPU?",
-                     "--gpu with --gpu-memory-bytes for one");
-    return {};
-  }
-
-  Result<void> next() {
-    const std::string_view text = left_.front();
-    left_ = left_.subspan(1);
-    if (!text.starts_with('-') || text == "-") return operand(text);
-    const FlagWord word = flag_word_of(text);
-    if (word.flag == "--html") return html_file(word);
-    if (find_flag(kAnswerFlags, word.flag)) return answer_flag(word);
-    for (const std::span<const ServeFlag> flags :
-         {std::span<const ServeFlag>(kCommon), engine_.flags})
-      if (const ServeFlag* flag = find_flag(flags, word.flag)) return value_of(*flag, word);
-    if (const ServeFlag* flag = otherwise_written(word.flag)) return value_of(*flag, word);
-    return unknown(word.flag);
-  }
-
-  /// --max_model_len is --max-model-len, and the other way round.
-  const ServeFlag* otherwise_written(std::string_view typed) const {
-    if (!typed.starts_with("--")) return nullptr;
-    for (const auto& [from, to] : {std::pair('_', '-'), std::pair('-', '_')}) {
-      std::string word(typed.substr(2));
-      std::ranges::replace(word, from, to);
-      word.insert(0, "--");
-      for (const std::span<const ServeFlag> flags :
-           {std::span<const ServeFlag>(kCommon), engine_.flags})
-        if (const ServeFlag* flag = find_flag(flags, word)) return flag;
-    }
-    return nullptr;
-  }
-
-  Result<void> operand(std::string_view text) {
-    if (!words_.command.model.empty())
-      return mistake(fmt::format("one argument too many: {}", text));
-    words_.command.model = text;
-    return {};
-  }
-
-  Result<void> answer_flag(const FlagWord& word) {
-    if (word.flag == "--json")
-      words_.command.output.json = true;
-    else if (word.flag == "--quiet")
-      words_.command.output.quiet = true;
-    else if (word.flag == "--explain")
-      words_.command.output.explain = true;
-    else if (word.flag == "--strict")
-      words_.command.strict = true;
-    else
-      words_.help = help(names_engine_ ? &engine_ : nullptr);
-    return {};
-  }
-
-  Result<void> html_file(const FlagWord& word) {
-    if (!word.value && left_.empty()) return mistake("--html needs a file");
-    words_.command.html = word.value ? *word.value : take();
-    return {};
-  }
-
-  Result<void> value_of(const ServeFlag& flag, const FlagWord& word) {
-    std::string_view value;
-    if (word.value) {
-      if (flag.is_switch()) return mistake(fmt::format("{} takes no value", word.flag));
-      value = *word.value;
-      if (value.empty()) return mistake(fmt::format("{} needs a value", word.flag));
-    } else if (flag.needs_value()) {
-      if (left_.empty()) return mistake(fmt::format("{} needs a value", word.flag));
-      value = take();
-    } else if (flag.is_switch() && engine_.name == "transformers" && !left_.empty() &&
-               is_generation_truth(left_.front())) {
-      if (lower_case(left_.front()) == "false") {
-        take();
-        return {};
-      }
-      take();
-    } else if (!flag.is_switch() && !left_.empty() &&
-               !std::string_view(left_.front()).starts_with('-')) {
-      value = take();
-      if (value.empty()) return mistake(fmt::format("{} needs a value", word.flag));
-    }
-    words_.command.values.emplace_back(flag.name(), value);
-    return {};
-  }
-
-  std::string_view take() {
-    const std::string_view word = left_.front();
-    left_ = left_.subspan(1);
-    return word;
-  }
-
-  tl::unexpected<Error> unknown(std::string_view typed) const {
-    std::vector<std::string_view> names;
-    for (const std::span<const ServeFlag> flags :
-         {std::span<const ServeFlag>(kCommon), std::span<const ServeFlag>(kAnswerFlags),
-          engine_.flags})
-      for (const ServeFlag& flag : flags)
-        names.push_back(flag.spellings.substr(0, flag.spellings.find(' ')));
-    for (const Meaning& meaning : kMeanings)
-      if (meaning.typed == typed && (meaning.engine.empty() || meaning.engine == engine_.name))
-        return mistake(fmt::format("unknown option {} of --engine {}", typed, engine_.name),
-                       std::string(meaning.hint));
-    for (const ServeEngine& other : serve_engines())
-      if (find_flag(other.flags, typed))
-        return mistake(fmt::format("unknown option {} of --engine {}", typed, engine_.name),
-                       fmt::format("it is one of --engine {}", other.name));
-    const std::string_view best = nearest(typed, names);
-    return mistake(fmt::format("unknown option {} of --engine {}", typed, engine_.name),
-                   best.empty() ? std::string(kHint) : fmt::format("did you mean {}?", best));
-  }
-
-  const ServeEngine& engine_;
-  bool names_engine_ = false;
-  Arguments left_;
-  ServeWords words_;
-};
+/// Nothing is asked twice, and nothing beside --compare that it would drop.
+Result<void> questions_agree(const NamedValues& values) {
+  const auto count = [&](std::string_view name) {
+    return std::ranges::count(values, name, &NamedValue::first);
+  };
+  for (const std::string_view once : {"gpu", "gpus", "solve", "compare", "users", "context"})
+    if (count(once) > 1)
+      return serve_mistake(fmt::format("--{} is given twice", once), "one of them");
+  if (count("compare") == 0) return {};
+  if (count("gpu") > 0)
+    return serve_mistake("--gpu beside --compare: which GPUs?", "--compare GPU,GPU");
+  if (count("gpu-memory-bytes") > 0)
+    return serve_mistake("--gpu-memory-bytes beside --compare: of which GPU?",
+                         "--gpu with --gpu-memory-bytes for one");
+  return {};
+}
 
 }  // namespace
 
-std::vector<std::span<const ServeFlag>> serve_flags(std::string_view engine) {
-  std::vector<std::span<const ServeFlag>> flags{kCommon, kAnswerFlags};
-  const auto known = find_serve_engine(engine.empty() ? serve_engines().front().name : engine);
-  if (known) flags.push_back((*known)->flags);
-  return flags;
+Syntax serve_syntax(Arguments arguments) {
+  bool names_engine = false;
+  const Result<const ServeEngine*> engine = engine_of(arguments, names_engine);
+  return syntax_with(engine ? **engine : serve_engines().front());
 }
 
 Result<ServeWords> read_serve_words(Arguments arguments) {
-  const Result<const ServeEngine*> engine = engine_named_in(arguments);
+  bool names_engine = false;
+  const Result<const ServeEngine*> engine = engine_of(arguments, names_engine);
   if (!engine) return tl::unexpected(engine.error());
-  return ServeWordReader(**engine, arguments).read();
+  const Result<option::Words> words = option::read_words(syntax_with(**engine), arguments);
+  if (!words) return tl::unexpected(words.error());
+  if (words->asks_help) return ServeWords{{}, serve_help(names_engine ? *engine : nullptr)};
+  ServeCommand command{.model = words->operand(),
+                       .engine = std::string((*engine)->name),
+                       .html = words->text("html"),
+                       .strict = words->has("strict"),
+                       .output = output_of(*words)};
+  for (const auto& [option, value] : words->typed)
+    if (option->group != kAnswerGroup)
+      command.values.emplace_back(option->name(), option->is_switch() ? "" : value);
+  if (const Result<void> agree = questions_agree(command.values); !agree)
+    return tl::unexpected(agree.error());
+  return ServeWords{std::move(command), ""};
 }
 
 }  // namespace memtape::answer

@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 
 #include "answer/table.h"
-#include "answer/train_options.h"
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "framework/train_arguments.h"
 #include "report/style.h"
-#include "workload/training_arguments.h"
 
 namespace memtape::answer {
 namespace {
@@ -20,8 +19,7 @@ constexpr std::size_t kMostCells = 1024;
 
 Result<void> check_option(const std::string& name) {
   std::vector<std::string_view> known;
-  for (const NamedOption& option : train_options()) known.push_back(option.name);
-  for (const std::string_view argument : training_argument_names()) known.push_back(argument);
+  for (const option::Option* option : all_train_options()) known.push_back(option->name());
   if (std::ranges::find(known, name) != known.end() && name != "grid" && name != "gpu") return {};
   return bad_input("no option to vary is called \"" + name + "\"", "--grid",
                    name == "gpu" ? "--compare does that" : suggestion(name, known));

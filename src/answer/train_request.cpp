@@ -4,12 +4,9 @@
 #include "answer/device_options.h"
 #include "answer/release_options.h"
 #include "framework/dialects.h"
+#include "framework/train_arguments.h"
 #include "model/config.h"
 #include "workload/allocator_of_release.h"
-#include "workload/dialect_words.h"
-#include "workload/presets.h"
-#include "workload/same_setting.h"
-#include "workload/train_options.h"
 
 namespace memtape::answer {
 namespace {
@@ -56,7 +53,7 @@ Result<TrainRequest> train_request(const RawOptions& typed, const Outside& outsi
   RawOptions options = typed;
   if (const auto read = read_json_files(options, outside); !read)
     return tl::unexpected(read.error());
-  if (const auto once = check_said_once(options.typed, frameworks()); !once)
+  if (const auto once = check_said_once(options.typed); !once)
     return tl::unexpected(once.error());
   Result<std::vector<NamedValue>> values = with_presets(std::move(options.values));
   if (values) values = in_dialect_words(std::move(*values));

@@ -7,7 +7,7 @@
 #include "answer/outside.h"
 #include "base/result.h"
 #include "predict/train.h"
-#include "workload/train_options.h"
+#include "workload/read_recipe.h"
 
 namespace memtape {
 struct TrainRecipe;

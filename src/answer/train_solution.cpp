@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "framework/train_arguments.h"
 #include "predict/command_text.h"
 #include "report/command_lines.h"
 #include "report/style.h"
-#include "workload/same_setting.h"
 
 namespace memtape::answer {
 namespace {

@@ -9,9 +9,7 @@
 #include "base/json_object.h"
 #include "base/json_reader.h"
 #include "base/text.h"
-#include "workload/rloo_arguments.h"
-#include "workload/training_arguments.h"
-#include "workload/trl_trainer.h"
+#include "framework/transformers/arguments/training_arguments.h"
 
 namespace memtape::launch {
 namespace {
@@ -41,7 +39,7 @@ Result<void> add_argument(const Setting& setting, TrainRecipe& scratch, Translat
       translation.options.push_back(option);
       continue;
     }
-    if (const Result<void> fine = set_training_argument(option, scratch); !fine) {
+    if (const Result<void> fine = transformers::set_training_argument(option, scratch); !fine) {
       Error error = fine.error();
       error.where = setting.where;
       return tl::unexpected(std::move(error));
@@ -132,10 +130,17 @@ Result<void> add_launcher(const LaunchCommand& command, Translation& translation
 
 }  // namespace
 
+const transformers::TrlConfig* config_of(TrlProgram program) {
+  using namespace transformers;
+  constexpr std::array<const TrlConfig*, 9> kConfigs{nullptr, &kSft, &kDpo,  &kReward, &kGrpo,
+                                                     &kKto,   &kRloo, &kCpo, &kOrpo};
+  return kConfigs[static_cast<std::size_t>(program)];
+}
+
 std::vector<std::string_view> training_argument_fields() {
-  std::vector<std::string_view> names = training_argument_names();
+  std::vector<std::string_view> names = transformers::training_argument_names();
   std::erase_if(names, [](std::string_view name) {
-    return is_trl_argument(name) || name == "scored_tokens" || name == "cut_cross_entropy" ||
+    return transformers::is_trl_argument(name) || name == "scored_tokens" || name == "cut_cross_entropy" ||
            name == "pref_loss" || name == "prepare_model_for_kbit_training" ||
            (name.starts_with("lora_") && name.ends_with("_kernel"));
   });
@@ -153,21 +158,14 @@ Result<Translation> begin_trainer(const LaunchCommand& command) {
 Result<void> add_training_arguments(Settings& settings, Translation& translation,
                                     TrlProgram program) {
   TrainRecipe scratch;
-  if (program == TrlProgram::sft) scratch.trainer.sft.emplace();
-  if (program == TrlProgram::dpo) scratch.trainer.dpo.emplace();
-  if (program == TrlProgram::reward) scratch.trainer.reward.emplace();
-  if (program == TrlProgram::grpo) scratch.trainer.grpo.emplace();
-  if (program == TrlProgram::rloo) scratch.trainer.grpo = rloo_defaults();
-  if (program == TrlProgram::kto) scratch.trainer.kto.emplace();
-  if (program == TrlProgram::cpo || program == TrlProgram::orpo)
-    scratch.trainer.cpo.emplace().takes_odds_ratio = program == TrlProgram::orpo;
+  if (const transformers::TrlConfig* config = config_of(program)) config->start(scratch);
   const bool says_precision = settings.find("bf16") || settings.find("fp16");
   if (says_precision)  // TrainingArguments' own come before what the launcher says
     std::erase_if(translation.options,
                   [](const auto& o) { return o.first == "bf16" || o.first == "fp16"; });
   for (const Setting& setting : settings.all()) {
     const bool known =
-        is_field(setting.name) || (program != TrlProgram::none && is_trl_argument(setting.name));
+        is_field(setting.name) || (program != TrlProgram::none && transformers::is_trl_argument(setting.name));
     const bool unset = setting.value.kind == YamlNode::Kind::null ||
                        (setting.value.text == "None" && setting.name != "max_length");
     if (!known || unset) continue;

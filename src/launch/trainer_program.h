@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/transformers/arguments/trl_config.h"
 #include "launch/programs.h"
 #include "launch/settings/settings.h"
 
@@ -22,6 +23,8 @@ Result<Translation> begin_trainer(const LaunchCommand& command);
 
 /// Whose configuration holds the TrainingArguments.
 enum class TrlProgram { none, sft, dpo, reward, grpo, kto, rloo, cpo, orpo };
+/// trl's configuration; null of none.
+const transformers::TrlConfig* config_of(TrlProgram program);
 
 /// Each setting that is a field of TrainingArguments, or of trl's configuration that extends it; a
 /// value that will not do is an Error at its place.

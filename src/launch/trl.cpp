@@ -12,13 +12,6 @@
 #include "launch/python_arguments.h"
 #include "launch/setting_names.h"
 #include "launch/trainer_program.h"
-#include "workload/cpo_arguments.h"
-#include "workload/dpo_arguments.h"
-#include "workload/grpo_arguments.h"
-#include "workload/kto_arguments.h"
-#include "workload/reward_arguments.h"
-#include "workload/rloo_arguments.h"
-#include "workload/sft_arguments.h"
 
 namespace memtape::launch {
 namespace {
@@ -36,17 +29,15 @@ bool loads_as_it_is(TrlProgram program) {
 /// The fields of the trainer's configuration: they share some of SFTConfig's and DPOConfig's.
 std::vector<std::string_view> all_fields(TrlProgram program) {
   std::vector<std::string_view> names = training_argument_fields();
-  for (const std::string_view name : sft_argument_names()) names.push_back(name);
-  const auto add = [&](std::span<const std::string_view> fields) {
-    names.insert(names.end(), fields.begin(), fields.end());
+  const auto add = [&](const transformers::TrlConfig& config) {
+    for (const std::string_view name : config.own_names()) names.push_back(name);
   };
-  if (program != TrlProgram::sft) add(dpo_argument_names());
-  if (program == TrlProgram::reward) add(reward_argument_names());
-  if (program == TrlProgram::grpo || program == TrlProgram::rloo) add(grpo_argument_names());
-  if (program == TrlProgram::rloo) add(rloo_argument_names());
-  if (program == TrlProgram::kto) add(kto_argument_names());
+  add(transformers::kSft);
+  if (program != TrlProgram::sft) add(transformers::kDpo);
+  if (program == TrlProgram::rloo) add(transformers::kGrpo);
+  add(*config_of(program));
   if (loads_as_it_is(program)) {
-    add(cpo_argument_names());
+    add(transformers::kCpo);
     names.push_back("max_completion_length");
   }
   for (const std::string_view own : {"prompt_length", "packed_sequences"})  // memtape's own
@@ -165,19 +156,6 @@ void add_trl_adapters(Settings& settings, Translation& translation) {
              translation);
 }
 
-std::string_view trainer_of(TrlProgram kind) {
-  switch (kind) {
-    case TrlProgram::dpo: return "dpo";
-    case TrlProgram::reward: return "reward";
-    case TrlProgram::grpo: return "grpo";
-    case TrlProgram::kto: return "kto";
-    case TrlProgram::rloo: return "rloo";
-    case TrlProgram::cpo: return "cpo";
-    case TrlProgram::orpo: return "orpo";
-    default: return "sft";
-  }
-}
-
 /// How long sequences are taken to be.
 void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) {
   if (kind == TrlProgram::grpo || kind == TrlProgram::rloo) {
@@ -216,7 +194,7 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
   else
     add_loading(*settings, *translation);
   add_trl_adapters(*settings, *translation);
-  translation->add("trainer", trainer_of(kind));
+  translation->add("trainer", config_of(kind)->trainer);
   if (const auto done = add_training_arguments(*settings, *translation, kind); !done)
     return tl::unexpected(done.error());
   add_lengths(*settings, kind, *translation);

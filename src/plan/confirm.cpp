@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/headline.h"
-#include "workload/same_setting.h"
+#include "framework/train_arguments.h"
 
 namespace memtape::plan {
 

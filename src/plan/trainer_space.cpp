@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/train_arguments.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "plan/spaces.h"
 #include "workload/framework.h"
@@ -152,10 +153,8 @@ class TrainerSpace : public Space {
   /// peft's guide to quantization; over FSDP the packed weights have a dtype that it can cut.
   static std::string quantization(const Candidate& c) {
     const bool is_cut = c.sharding == Sharding::fsdp || c.sharding == Sharding::grads_kept;
-    return fmt::format(
-        R"({{"load_in_4bit": true, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": )"
-        R"(true, "bnb_4bit_compute_dtype": "bfloat16"{}}})",
-        is_cut ? R"(, "bnb_4bit_quant_storage": "bfloat16")" : "");
+    const NamedValues storage{{"bnb_4bit_quant_storage", R"("bfloat16")"}};
+    return qlora_quantization(is_cut ? storage : NamedValues{});
   }
 
   const bool has_engine_;

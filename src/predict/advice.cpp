@@ -5,7 +5,7 @@
 
 #include "predict/command_text.h"
 #include "predict/levers.h"
-#include "workload/same_setting.h"
+#include "framework/train_arguments.h"
 
 namespace memtape {
 namespace {

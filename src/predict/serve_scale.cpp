@@ -34,7 +34,7 @@ tl::unexpected<Error> no_such_flag(const ServeEngine& engine, std::string_view n
                                    const std::string& spelling) {
   std::vector<std::string_view> names;
   for (const ServeFlag& f : engine.flags)
-    if (f.value == "N") names.push_back(f.spellings.substr(2, f.spellings.find(' ') - 2));
+    if (f.form == "N") names.push_back(f.spellings.substr(2, f.spellings.find(' ') - 2));
   return bad_input(fmt::format("--engine {} has no {}", engine.name, spelling), "--solve",
                    suggestion(named, names));
 }
@@ -91,7 +91,7 @@ Result<Scale> scale_of(const ServeEngine& engine, const ServeRequest& request,
   if (flag->name() == "n-cpu-moe")
     return bad_input("the more layers' experts stay with the CPU, the more fits",
                      "--solve n-cpu-moe", "--fit finds the fewest");
-  if (flag->value != "N")
+  if (flag->form != "N")
     return bad_input(fmt::format("{} is no number", spelling), "--solve",
                      "a flag whose value is a number");
   const bool spreads = std::ranges::find(kRanks, flag->name()) != kRanks.end();

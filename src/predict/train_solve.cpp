@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "workload/dialect_words.h"
+#include "framework/train_arguments.h"
 
 namespace memtape {
 namespace {

@@ -2,7 +2,7 @@
 #include "predict/train_variants.h"
 
 #include "report/headline.h"
-#include "workload/same_setting.h"
+#include "framework/train_arguments.h"
 
 namespace memtape {
 

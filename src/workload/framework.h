@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "workload/named_value.h"
+#include "option/given.h"
 
 namespace memtape {
 
@@ -47,6 +47,13 @@ struct Framework {
   bool experts_follow_tensor_ranks = false;
 
   // Where one is null, the framework does no such thing.
+  /// Its own arguments by their names there, beside the options that all frameworks share; and
+  /// those of the shared ones that it alone gives a meaning.
+  std::string_view arguments = {};  ///< what people call them: "Trainer's arguments"
+  bool (*has_argument)(std::string_view name) = nullptr;
+  Result<void> (*set_argument)(const NamedValue& given, TrainRecipe& recipe) = nullptr;
+  /// Whether an --optimizer is one that this framework alone has.
+  bool (*has_optimizer)(std::string_view name) = nullptr;
   /// The framework's own defaults, before any option is read.
   void (*start)(std::span<const NamedValue> options, TrainRecipe& recipe) = nullptr;
   /// An option by the common names, where the framework has words of its own for its value.

@@ -3,234 +3,99 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <functional>
 
 #include "base/comma_list.h"
 #include "base/text.h"
-#include "base/typed_number.h"
-#include "release/requirement_list.h"
 #include "workload/framework.h"
-#include "workload/lora_config.h"
-#include "workload/optim_arguments.h"
-#include "workload/quantization_config.h"
-#include "workload/sft_arguments.h"
-#include "workload/training_arguments.h"
-#include "workload/trl_trainer.h"
-#include "workload/typed_values.h"
 
 namespace memtape {
 namespace {
 
-template <class E>
-struct Choice {
-  std::string_view name;
-  E value;
-};
+using option::Choice;
+using option::OnOff;
+using option::Option;
+using option::put;
+using option::Real;
+using option::Said;
+using option::unusable;
+using option::Whole;
 
-constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
-                                                               {"bf16", Precision::bf16},
-                                                               {"fp16", Precision::fp16},
-                                                               {"amp-bf16", Precision::amp_bf16},
-                                                               {"amp-fp16", Precision::amp_fp16}});
+// Names in the order of their enumerations.
+/// Behind those of Precision those of EightBits.
+constexpr auto kPrecisions = std::to_array<std::string_view>(
+    {"fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8"});
 constexpr auto kOptimizers =
-    std::to_array<Choice<OptimizerName>>({{"adamw", OptimizerName::adamw},
-                                          {"adam", OptimizerName::adam},
-                                          {"sgd", OptimizerName::sgd},
-                                          {"sgd-momentum", OptimizerName::sgd_momentum},
-                                          {"adagrad", OptimizerName::adagrad},
-                                          {"rmsprop", OptimizerName::rmsprop},
-                                          {"adamax", OptimizerName::adamax},
-                                          {"nadam", OptimizerName::nadam},
-                                          {"adafactor", OptimizerName::adafactor},
-                                          {"adafactor-hf", OptimizerName::adafactor_hf}});
-constexpr auto kImpls =
-    std::to_array<Choice<OptimizerImpl>>({{"fused", OptimizerImpl::fused},
-                                          {"foreach", OptimizerImpl::foreach},
-                                          {"for-loop", OptimizerImpl::for_loop}});
+    std::to_array<std::string_view>({"adamw", "adam", "sgd", "sgd-momentum", "adagrad", "rmsprop",
+                                     "adamax", "nadam", "adafactor", "adafactor-hf"});
+constexpr auto kImpls = std::to_array<std::string_view>({"fused", "foreach", "for-loop"});
 constexpr auto kCheckpointings =
-    std::to_array<Choice<Checkpointing>>({{"none", Checkpointing::none},
-                                          {"full", Checkpointing::full},
-                                          {"full-reentrant", Checkpointing::full_reentrant},
-                                          {"selective", Checkpointing::selective},
-                                          {"layer", Checkpointing::layer}});
-constexpr auto kAttentions =
-    std::to_array<Choice<AttentionChoice>>({{"eager", AttentionChoice::eager},
-                                            {"sdpa", AttentionChoice::sdpa},
-                                            {"flash", AttentionChoice::flash}});
-constexpr auto kTaskChoices = std::to_array<Choice<Task>>(
-    {{"causal-lm", Task::causal_lm},
-     {"masked-lm", Task::masked_lm},
-     {"seq2seq-lm", Task::seq2seq_lm},
-     {"image-text-to-text", Task::image_text_to_text},
-     {"image-classification", Task::image_classification},
-     {"zero-shot-image-classification", Task::zero_shot_image_classification},
-     {"speech-seq2seq", Task::speech_seq2seq},
-     {"sequence-classification", Task::sequence_classification},
-     {"token-classification", Task::token_classification},
-     {"question-answering", Task::question_answering},
-     {"multiple-choice", Task::multiple_choice}});
-constexpr auto kInitDevices = std::to_array<Choice<InitDevice>>(
-    {{"cuda", InitDevice::cuda}, {"cpu", InitDevice::cpu}, {"meta", InitDevice::meta}});
-constexpr auto kWeights = std::to_array<Choice<DType>>(
-    {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
-
-tl::unexpected<Error> wrong(std::string_view option, std::string_view found, std::string hint) {
-  return bad_input("unusable value \"" + std::string(found) + "\"", "--" + std::string(option),
-                   std::move(hint));
-}
-
-template <class E, std::size_t N>
-Result<E> choose(const NamedValue& option, const std::array<Choice<E>, N>& choices) {
-  std::vector<std::string_view> names;
-  for (const Choice<E>& choice : choices) {
-    if (choice.name == option.second) return choice.value;
-    names.push_back(choice.name);
-  }
-  return wrong(option.first, option.second, suggestion(option.second, names));
-}
-
-template <class E, std::size_t N>
-std::string_view name_of(E value, const std::array<Choice<E>, N>& choices) {
-  for (const Choice<E>& choice : choices)
-    if (choice.value == value) return choice.name;
-  return "?";
-}
-
-constexpr std::int64_t kMostOf = std::int64_t{1} << 31;
-
-/// Tokens are typed as 8k, too.
-Result<std::int64_t> positive_or_tokens(const NamedValue& option) {
-  std::int64_t n = 0;
-  if (option.first.ends_with("-length"))
-    if (const auto tokens = typed_tokens(option.second); tokens && *tokens > 0 && *tokens < kMostOf)
-      return *tokens;
-  const char* end = option.second.data() + option.second.size();
-  const auto [at, error] = std::from_chars(option.second.data(), end, n);
-  const bool is_whole =
-      at == end && option.second.find_first_not_of("0123456789") == std::string::npos;
-  if (error == std::errc::result_out_of_range ? is_whole : is_whole && n >= kMostOf)
-    return wrong(option.first, option.second, "at most " + std::to_string(kMostOf - 1));
-  if (error != std::errc() || at != end || n < 1)
-    return wrong(option.first, option.second, "a whole number of 1 or more");
-  return n;
-}
-
-Result<double> real(const NamedValue& option, double least, double most, const char* hint) {
-  char* end = nullptr;
-  const double x = std::strtod(option.second.c_str(), &end);
-  if (option.second.empty() || *end != '\0' || !std::isfinite(x) || x < least || x > most)
-    return wrong(option.first, option.second, hint);
-  return x;
-}
-
-LoraRecipe& lora(TrainRecipe& recipe) {
-  if (!recipe.lora) recipe.lora.emplace();
-  return *recipe.lora;
-}
-
-Result<void> set_max_grad_norm(const NamedValue& option, TrainRecipe& recipe) {
-  recipe.max_grad_norm.reset();
-  if (option.second == "none") return {};
-  return put(real(option, 0.0, 1e30, "a positive number, or none"), recipe.max_grad_norm);
-}
-
-/// X, or worst.
-Result<void> set_imbalance(const NamedValue& option, TrainRecipe& recipe) {
-  recipe.expert_load = {.worst = option.second == "worst"};
-  if (recipe.expert_load.worst) return {};
-  return put(real(option, 1.0, 1e9, "1 or more: the fullest expert over the mean; or worst"),
-             recipe.expert_load.imbalance);
-}
-
-/// A whole number from 0 to `most`.
-Result<std::int64_t> up_to(const NamedValue& option, std::int64_t most) {
-  std::int64_t n = 0;
-  const char* end = option.second.data() + option.second.size();
-  const auto [at, error] = std::from_chars(option.second.data(), end, n);
-  if (error != std::errc() || at != end || n < 0 || n > most)
-    return wrong(option.first, option.second, "a whole number from 0 to " + std::to_string(most));
-  return n;
-}
+    std::to_array<std::string_view>({"none", "full", "full-reentrant", "selective", "layer"});
+constexpr auto kAttentions = std::to_array<std::string_view>({"eager", "sdpa", "flash"});
+constexpr auto kTasks = std::to_array<std::string_view>(
+    {"causal-lm", "masked-lm", "seq2seq-lm", "image-text-to-text", "image-classification",
+     "zero-shot-image-classification", "speech-seq2seq", "sequence-classification",
+     "token-classification", "question-answering", "multiple-choice"});
+constexpr auto kInitDevices = std::to_array<std::string_view>({"cuda", "cpu", "meta"});
+constexpr auto kWeights = std::to_array<std::string_view>({"fp32", "bf16", "fp16"});
+constexpr auto kMasks = std::to_array<std::string_view>({"default", "none"});
+constexpr auto kOffloads = std::to_array<std::string_view>({"none", "optimizer", "all"});
 
 /// Eight bits are Megatron's alone, whose products have them beside parameters of bf16.
-Result<void> set_precision(const NamedValue& option, TrainRecipe& recipe) {
+Result<void> set_precision(const Said& said, TrainRecipe& recipe) {
   recipe.eight_bits.reset();
-  if (option.second != "fp8" && option.second != "mxfp8")
-    return put(choose(option, kPrecisions), recipe.precision);
+  if (said.as<Precision>() <= Precision::amp_fp16)
+    return put<&TrainRecipe::precision>(said, recipe);
   if (!recipe.framework->takes.eight_bit_products)
-    return unsupported(option.second + " is modelled for Megatron alone", "--precision",
+    return unsupported(std::string(said.text) + " is modelled for Megatron alone", "--precision",
                        "--framework megatron-core, or bf16");
   recipe.precision = Precision::bf16;
-  recipe.eight_bits = option.second == "fp8" ? EightBits::fp8 : EightBits::mxfp8;
+  recipe.eight_bits = said.text == "fp8" ? EightBits::fp8 : EightBits::mxfp8;
   return {};
 }
 
-Result<void> set_compile(const NamedValue& option, TrainRecipe& recipe) {
-  return put(boolean(option), recipe.compile);
-}
-
-/// What has not been laid beside a compiled step.
-Result<void> check_compiled(const TrainRecipe& recipe) {
-  if (!recipe.compile || recipe.framework->takes.compile) return {};
-  return unsupported("compiled steps are modelled for the plain loop", "--compile",
-                     "--framework torch");
-}
-
-Result<void> set_rank(const NamedValue& option, TrainRecipe& recipe) {
-  recipe.layout.rank.reset();
-  if (option.second == "all") return {};
-  return put(up_to(option, kMostOf - 1), recipe.layout.rank);
-}
-
-Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options, Frameworks frameworks,
-                                    const NamedReleases& releases) {
-  TrainRecipe recipe;
-  recipe.framework = frameworks.front();
-  recipe.release = releases.release;
-  recipe.named_releases = releases.named;
-  recipe.releases_from = releases.from;
-  for (const NamedValue& option : options) {
-    if (option.first != "framework") continue;
-    const Result<const Framework*> found = find_framework(option.second, frameworks);
-    if (!found) return tl::unexpected(found.error());
-    recipe.framework = *found;
-  }
-  if (recipe.framework->start) recipe.framework->start(options, recipe);
-  return recipe;
-}
-
-Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
-  const Result<Checkpointing> chosen = choose(option, kCheckpointings);
-  if (!chosen) return tl::unexpected(chosen.error());
-  if (*chosen == Checkpointing::selective && !recipe.framework->takes.selective_checkpointing)
-    return wrong(option.first, option.second,
-                 "none or full; selective is Megatron-LM's and torchtitan's");
-  if (*chosen == Checkpointing::layer && !recipe.framework->takes.layer_checkpointing)
-    return wrong(option.first, option.second, "none or full; layer is for --framework torch-pp");
-  recipe.checkpointing = *chosen;
+Result<void> set_checkpointing(const Said& said, TrainRecipe& recipe) {
+  const auto chosen = said.as<Checkpointing>();
+  if (chosen == Checkpointing::selective && !recipe.framework->takes.selective_checkpointing)
+    return unusable(said.name(), said.text,
+                    "none or full; selective is Megatron-LM's and torchtitan's");
+  if (chosen == Checkpointing::layer && !recipe.framework->takes.layer_checkpointing)
+    return unusable(said.name(), said.text, "none or full; layer is for --framework torch-pp");
+  recipe.checkpointing = chosen;
   return {};
 }
 
-Result<void> set_optimizer(const NamedValue& option, TrainRecipe& recipe) {
-  std::string of_trainer = option.second;
-  std::ranges::replace(of_trainer, '-', '_');
-  if (is_other_optim(of_trainer))
-    return unsupported("\"" + option.second + "\" is not modelled by --framework " +
-                           std::string(recipe.framework->name),
-                       "--optimizer", "--framework transformers has it");
-  return put(choose(option, kOptimizers), recipe.optimizer);
+Result<void> set_weights(const Said& said, TrainRecipe& recipe) {
+  constexpr std::array kTypes{DType::float32, DType::bfloat16, DType::float16};
+  recipe.weights = kTypes[static_cast<std::size_t>(said.whole())];
+  return {};
+}
+
+Result<void> set_attention_mask(const Said& said, TrainRecipe& recipe) {
+  recipe.trainer.batch_has_mask = said.text == "default";
+  return {};
+}
+
+Result<void> set_offload(const Said& said, TrainRecipe& recipe) {
+  recipe.layout.offload = said.text;
+  return {};
+}
+
+/// The word is worst.
+Result<void> set_imbalance(const Said& said, TrainRecipe& recipe) {
+  recipe.expert_load = {};
+  recipe.expert_load.worst = std::holds_alternative<std::monostate>(said.value);
+  if (!recipe.expert_load.worst) recipe.expert_load.imbalance = said.real();
+  return {};
 }
 
 /// --with: releases by the names of their packages.
-Result<void> set_releases(const NamedValue& option, TrainRecipe& recipe) {
-  if (option.second == "none") return {};
-  auto named = parse_requirement_list(option.second, "--" + option.first, recipe.release);
+Result<void> set_releases(const Said& said, TrainRecipe& recipe) {
+  if (said.text == "none") return {};
+  const std::string where = "--" + std::string(said.name());
+  auto named = parse_requirement_list(std::string(said.text), where, recipe.release);
   if (!named) return tl::unexpected(named.error());
   recipe.release = named->release;
-  recipe.releases_from = "--" + option.first;
+  recipe.releases_from = where;
   for (const Package package : named->named)
     if (std::ranges::find(recipe.named_releases, package) == recipe.named_releases.end())
       recipe.named_releases.push_back(package);
@@ -240,47 +105,40 @@ Result<void> set_releases(const NamedValue& option, TrainRecipe& recipe) {
 }
 
 /// --transformers-version and its kin: one package's release.
-Result<void> set_release_of(Package package, const NamedValue& option, TrainRecipe& recipe) {
-  if (!Version::parse(option.second))
-    return wrong(option.first, option.second, "a version such as 4.48 or 5.17");
-  return set_releases({option.first, std::string(facts_of(package).name) + "==" + option.second},
-                      recipe);
+template <Package package>
+Result<void> set_release_of(const Said& said, TrainRecipe& recipe) {
+  if (package == Package::litgpt && !recipe.framework->takes.litgpt_version)
+    return bad_input("which litgpt", "--litgpt-version", "it needs --framework litgpt");
+  if (!Version::parse(said.text))
+    return unusable(said.name(), said.text, "a version such as 4.48 or 5.17");
+  const std::string list = std::string(facts_of(package).name) + "==" + std::string(said.text);
+  return set_releases({said.option, list, said.value}, recipe);
 }
 
 /// litgpt's own --quantize; "bnb." may be left out.
-Result<void> set_quantize(const NamedValue& option, TrainRecipe& recipe) {
-  if (option.second == "none") return {};
-  constexpr std::array<std::string_view, 4> kModes{"bnb.nf4", "bnb.nf4-dq", "bnb.fp4",
-                                                   "bnb.fp4-dq"};
-  const std::string mode =
-      option.second.starts_with("bnb.") ? option.second : "bnb." + option.second;
-  if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end())
-    return wrong(option.first, option.second, suggestion(option.second, kModes));
-  recipe.quantization.emplace();
-  recipe.quantization->double_quant = mode.ends_with("-dq");
+Result<void> set_quantize(const Said& said, TrainRecipe& recipe) {
+  if (said.text == "none") return {};
+  constexpr auto kModes =
+      std::to_array<std::string_view>({"bnb.nf4", "bnb.nf4-dq", "bnb.fp4", "bnb.fp4-dq"});
+  const std::string mode = (said.text.starts_with("bnb.") ? "" : "bnb.") + std::string(said.text);
+  if (std::ranges::find(kModes, mode) == kModes.end())
+    return unusable(said.name(), said.text, suggestion(said.text, kModes));
+  recipe.quantization.emplace().double_quant = mode.ends_with("-dq");
   return {};
 }
 
-Result<void> set_litgpt_version(const NamedValue& option, TrainRecipe& recipe) {
-  if (!recipe.framework->takes.litgpt_version)
-    return bad_input("which litgpt", "--" + option.first, "it needs --framework litgpt");
-  return set_release_of(Package::litgpt, option, recipe);
-}
+LoraRecipe& lora(TrainRecipe& recipe) { return recipe.lora ? *recipe.lora : recipe.lora.emplace(); }
 
-/// Read when the recipe starts (set_defaults_of_trainer).
-Result<void> check_trainer(const NamedValue& option, TrainRecipe& recipe) {
-  const std::span<const std::string_view> known = trainer_names();
-  if (!recipe.framework->takes.training_arguments)
-    return bad_input("which Trainer", "--trainer", "it needs --framework transformers");
-  if (std::find(known.begin(), known.end(), option.second) == known.end())
-    return wrong(option.first, option.second, suggestion(option.second, known));
-  return {};
+Result<void> set_lora_targets(const Said& said, TrainRecipe& recipe) {
+  lora(recipe).targets = split_at_commas(said.text);
+  if (!recipe.lora->targets.empty()) return {};
+  return unusable(said.name(), said.text, "module names with commas between, or all-linear");
 }
 
 /// Negative: the first layers.
-Result<void> set_trained_layers(const NamedValue& option, TrainRecipe& recipe) {
-  const bool first = option.second.starts_with('-');
-  const auto count = positive_or_tokens({option.first, option.second.substr(first ? 1 : 0)});
+Result<void> set_trained_layers(const Said& said, TrainRecipe& recipe) {
+  const bool first = said.text.starts_with('-');
+  const auto count = option::read_whole(said.name(), said.text.substr(first ? 1 : 0), Whole{});
   if (!count) return tl::unexpected(count.error());
   constexpr std::int64_t kMost = 10'000;
   const auto layers = static_cast<std::int16_t>(std::min(*count, kMost));
@@ -288,196 +146,193 @@ Result<void> set_trained_layers(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-using TrainSetter = Result<void> (*)(const NamedValue&, TrainRecipe&);
-struct Rule {
-  std::string_view option;
-  TrainSetter set;
-};
+/// The same, noting that somebody said so.
+template <auto is_named, auto... path>
+Result<void> put_named(const Said& said, TrainRecipe& recipe) {
+  recipe.*is_named = true;
+  return put<path...>(said, recipe);
+}
 
-constexpr auto kRules = std::to_array<Rule>({
-    {"task",
-     [](const NamedValue& o, TrainRecipe& r) {
-       r.names_task = true;
-       return put(choose(o, kTaskChoices), r.task);
-     }},
-    {"precision", set_precision},
-    {"weights",
-     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kWeights), r.weights); }},
-    {"init-device",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return put(choose(o, kInitDevices), r.init_device);
-     }},
-    {"attention",
-     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kAttentions), r.attention); }},
-    {"micro-batch-size",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.micro_batch_size); }},
-    {"sequence-length",
-     [](const NamedValue& o, TrainRecipe& r) {
-       r.names_sequence_length = true;
-       return put(positive_or_tokens(o), r.sequence_length);
-     }},
-    {"target-length",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.target_length); }},
-    {"num-labels",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.num_labels); }},
-    {"gradient-accumulation",
-     [](const NamedValue& o, TrainRecipe& r) {
-       r.names_gradient_accumulation = true;
-       return put(positive_or_tokens(o), r.gradient_accumulation);
-     }},
-    {"global-batch-size",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.global_batch_size); }},
-    {"gradient-checkpointing", set_checkpointing},
-    {"optimizer", set_optimizer},
-    {"optimizer-impl",
-     [](const NamedValue& o, TrainRecipe& r) {
-       r.names_optimizer_impl = true;
-       return put(choose(o, kImpls), r.optimizer_impl);
-     }},
-    {"max-grad-norm", set_max_grad_norm},
-    {"imbalance", set_imbalance},
-    {"attention-mask",
-     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
-       constexpr std::array<std::string_view, 2> kMasks{"default", "none"};
-       if (std::find(kMasks.begin(), kMasks.end(), o.second) == kMasks.end())
-         return wrong(o.first, o.second, suggestion(o.second, kMasks));
-       r.trainer.batch_has_mask = o.second == "default";
-       return {};
-     }},
-    {"trainer", check_trainer},
-    {"with", set_releases},
-    {"transformers-version",
-     [](const NamedValue& o, TrainRecipe& r) { return set_release_of(Package::transformers, o, r); }},
-    {"litgpt-version", set_litgpt_version},
-    {"quantize", set_quantize},
-    {"lora-rank",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), lora(r).rank); }},
-    {"lora-targets",
-     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
-       lora(r).targets = split_at_commas(o.second);
-       if (lora(r).targets.empty())
-         return wrong(o.first, o.second, "module names with commas between, or all-linear");
-       return {};
-     }},
-    {"lora-dropout",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return put(real(o, 0.0, 1.0, "a number from 0 to 1"), lora(r).dropout);
-     }},
-    {"gpus", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.gpus); }},
-    {"dp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.dp); }},
-    {"tp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.tp); }},
-    {"sp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.sp); }},
-    {"pp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.pp); }},
-    {"vpp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.vpp); }},
-    {"cp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.cp); }},
-    {"ep", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.ep); }},
-    {"etp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.etp); }},
-    {"zero", [](const NamedValue& o, TrainRecipe& r) { return put(up_to(o, 3), r.layout.zero); }},
-    {"rank", set_rank},
-    {"schedule",
-     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
-       r.layout.schedule = o.second;
-       return {};
-     }},
-    {"offload",
-     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
-       constexpr std::array<std::string_view, 3> kWhat{"none", "optimizer", "all"};
-       if (std::find(kWhat.begin(), kWhat.end(), o.second) == kWhat.end())
-         return wrong(o.first, o.second, suggestion(o.second, kWhat));
-       r.layout.offload = o.second;
-       return {};
-     }},
-    {"strategy",
-     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
-       r.layout.strategy = o.second;
-       return {};
-     }},
-    {"compile", set_compile},
-    {"freeze",
-     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
-       r.freeze.push_back(o.second);
-       return {};
-     }},
-    {"train-last-layers", set_trained_layers},
-    {"upcast-trained",
-     [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.program.upcasts_trained); }},
+constexpr std::string_view kHardware = "Hardware", kStep = "The step", kReleases = "Releases",
+                           kModel = "Model and adapters", kLayout = "Layout over GPUs",
+                           kMany = "Many at once";
+constexpr Whole kCount{}, kTokens{.unit = option::Unit::tokens},
+    kBytes{.least = 0, .most = std::int64_t{1} << 62, .unit = option::Unit::bytes};
+
+using R = TrainRecipe;
+using L = LayoutRecipe;
+
+constexpr auto kOptions = std::to_array<TrainOption>({
+    {{"--gpu", "NAME", "the GPU to judge against (memtape gpus lists them)", kHardware}},
+    {Option{"--gpus", "N", "how many of them", kHardware, kCount,
+            "as many as the sizes of the layout take"}
+         .people_say("--num-gpus --nproc-per-node"),
+     put<&R::layout, &L::gpus>},
+    {Option{"--gpu-memory-bytes", "N", "total memory of the GPU, instead of the catalog's figure",
+            kHardware, kBytes}
+         .people_say("--memory --vram")},
+    {{"--context-bytes", "N", "memory of the CUDA context, instead of the catalog's figure",
+      kHardware, kBytes}},
+    {{"--driver-placement", "{linux,first-fit}", "where the driver puts segments", kHardware}},
+
+    {Option{"--framework", "NAME",
+            "torch, transformers (Trainer, with its TrainingArguments), ddp, fsdp1, fsdp2, "
+            "deepspeed, torch-tp, torch-pp, torch-cp, litgpt, megatron-core, torchtitan",
+            kStep}
+         .people_say("--engine")},
+    {Option{"--trainer", "{trainer,sft,dpo,...,llama-factory-dpo,none}",
+            "which of transformers' and trl's trainers; none: a loop around accelerate", kStep}
+         .people_say("--trainer-class")},
+    {{"--task", "NAME", "causal-lm, masked-lm, seq2seq-lm, sequence-classification, ...", kStep,
+      Choice{kTasks}},
+     put_named<&R::names_task, &R::task>},
+    {Option{"--micro-batch-size", "N", "sequences per GPU and forward pass", kStep, kCount}
+         .people_say("--batch-size --batch --bs --mbs"),
+     put<&R::micro_batch_size>},
+    {Option{"--sequence-length", "N",
+            "tokens per sequence; else 2048, or as many as the model has positions", kStep, kTokens}
+         .people_say("--seq --seq-len --seq-length --seqlen --max-length --max-seq-length "
+                     "--context --context-length --ctx"),
+     put_named<&R::names_sequence_length, &R::sequence_length>},
+    {{"--target-length", "N", "labels per sequence of an encoder-decoder", kStep, kTokens,
+      "as many as tokens"},
+     put<&R::target_length>},
+    {{"--num-labels", "N", "classes of a classifier", kStep, kCount, "the configuration's, else 2"},
+     put<&R::num_labels>},
+    {Option{"--gradient-accumulation", "N", "micro-batches per optimizer step", kStep, kCount, "1"}
+         .people_say("--ga --grad-accum"),
+     put_named<&R::names_gradient_accumulation, &R::gradient_accumulation>},
+    {Option{"--global-batch-size", "N",
+            "sequences per optimizer step on all GPUs, in place of --gradient-accumulation", kStep,
+            kCount}
+         .people_say("--gbs"),
+     put<&R::global_batch_size>},
+    {Option{"--precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16", kStep,
+            Choice{kPrecisions}}
+         .people_say("--dtype --fp8"),
+     set_precision},
+    {Option{"--optimizer", "NAME",
+            "adamw, adam, sgd, sgd-momentum, adafactor, adamw-8bit, paged-adamw-8bit, ...", kStep,
+            Choice{kOptimizers}}
+         .people_say("--optim"),
+     put<&R::optimizer>},
+    {{"--optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep,
+      Choice{kImpls}},
+     put_named<&R::names_optimizer_impl, &R::optimizer_impl>},
+    {Option{"--max-grad-norm", "{X,none}", "clip gradients to this norm", kStep, Real{}}.or_word(
+         "none"),
+     put<&R::max_grad_norm>},
+    {Option{"--gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed", kStep,
+            Choice{kCheckpointings}}
+         .people_say("--checkpointing --activation-checkpointing"),
+     set_checkpointing},
+    {Option{"--attention", "{eager,sdpa,flash}", "the attention implementation", kStep,
+            Choice{kAttentions}}
+         .people_say("--attn-implementation --flash-attention"),
+     put<&R::attention>},
+    {{"--attention-mask", "{default,none}", "whether the batch carries a mask", kStep,
+      Choice{kMasks}},
+     set_attention_mask},
+    {Option{"--imbalance", "{X,worst}", "tokens of the fullest expert over the mean", kStep,
+            Real{1.0}, "1"}
+         .or_word("worst"),
+     set_imbalance},
+    {{"--compile", "", "torch.compile(model) before the first step", kStep, OnOff{}},
+     put<&R::compile>},
+    {{"--loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep}},
+
+    {{"--weights", "{fp32,bf16,fp16}", "dtype of the parameters", kModel, Choice{kWeights},
+      "follows --precision"},
+     set_weights},
+    {{"--quantize", "NAME", "none, int8, nf4, nf4-dq, fp4, fp4-dq; products in bf16", kModel},
+     set_quantize},
+    {{"--qlora", "",
+      "QLoRA's recipe: nf4 twice quantized, adapters on all linear layers, paged 8-bit AdamW, "
+      "checkpointing (Trainer)",
+      kModel, OnOff{}}},
+    {Option{"--quantization", "JSON|FILE", "the quantization library's own configuration", kModel}
+         .decides("--quantize")},
+    {Option{"--lora-rank", "N", "train LoRA adapters of this rank instead of the weights", kModel,
+            kCount}
+         .people_say("--lora --rank-lora"),
+     put<&R::lora, &LoraRecipe::rank>},
+    {{"--lora-targets", "a,b,c|all-linear", "the modules that get an adapter", kModel},
+     set_lora_targets},
+    {{"--lora-dropout", "X", "dropout before the adapter", kModel, Real{0.0, 1.0}},
+     put<&R::lora, &LoraRecipe::dropout>},
+    {Option{"--peft", "JSON|FILE", "a LoraConfig", kModel}.decides(
+        "--lora-rank --lora-targets --lora-dropout")},
+    {Option{"--freeze", "GLOB", "parameters that are not trained; may be repeated", kModel}
+         .adds_up(),
+     put<&R::freeze>},
+    {{"--train-last-layers", "N", "train the last N layers alone (-N: the first)", kModel},
+     set_trained_layers},
+    {{"--upcast-trained", "{true,false}", "cast what --train-last-layers trains to fp32", kModel,
+      OnOff{}},
+     put<&R::program, &ProgramRecipe::upcasts_trained>},
+
+    {{"--with", "PACKAGE==VERSION,...",
+      "the releases meant, like torch==2.8.0,transformers==4.57.6 (else those of the active Python "
+      "environment, else the newest known; none: those)",
+      kReleases},
+     set_releases},
+    {Option{"--real", "{never,auto,always}",
+            "run the real step on a phantom GPU instead of predicting it: always, or where "
+            "releases are not known",
+            kReleases, option::Text{}, "never"}
+         .taken_by(option::kOfLaunch)},
+    {{"--requirements", "FILE",
+      "a requirements.txt, uv.lock, poetry.lock or pyproject.toml that pins them", kReleases}},
+    {{"--python", "PATH", "an interpreter or environment that has them installed (verify runs it)",
+      kReleases}},
+    {{"--transformers-version", "X.Y", "the same as --with transformers==X.Y", kReleases},
+     set_release_of<Package::transformers>},
+    {{"--litgpt-version", "X.Y", "the same as --with litgpt==X.Y", kReleases},
+     set_release_of<Package::litgpt>},
+
+    {{"--dp", "N", "data parallel size", kLayout, kCount}, put<&R::layout, &L::dp>},
+    {{"--zero", "{0,1,2,3}", "ZeRO stage", kLayout, Whole{0, 3}}, put<&R::layout, &L::zero>},
+    {{"--tp", "N", "tensor parallel size", kLayout, kCount}, put<&R::layout, &L::tp>},
+    {{"--sp", "N", "sequence parallel size", kLayout, kCount}, put<&R::layout, &L::sp>},
+    {{"--pp", "N", "pipeline stages", kLayout, kCount}, put<&R::layout, &L::pp>},
+    {{"--vpp", "N", "virtual stages per pipeline rank", kLayout, kCount}, put<&R::layout, &L::vpp>},
+    {{"--schedule", "NAME", "pipeline schedule", kLayout}, put<&R::layout, &L::schedule>},
+    {{"--cp", "N", "context parallel size", kLayout, kCount}, put<&R::layout, &L::cp>},
+    {{"--ep", "N", "expert parallel size", kLayout, kCount}, put<&R::layout, &L::ep>},
+    {{"--etp", "N", "tensor parallel size inside an expert", kLayout, kCount},
+     put<&R::layout, &L::etp>},
+    {{"--offload", "{none,optimizer,all}", "what is held in host memory", kLayout,
+      Choice{kOffloads}},
+     set_offload},
+    {{"--init-device", "{cuda,cpu,meta}", "where the model is made before it is wrapped", kLayout,
+      Choice{kInitDevices}},
+     put<&R::init_device>},
+    {Option{"--rank", "R|all", "which rank to report", kLayout, Whole{.least = 0}}
+         .or_word("all")
+         .taken_by(option::kOfLaunch),
+     put<&R::layout, &L::rank>},
+    {{"--strategy", "JSON|FILE", "the framework's own options by their own names", kLayout},
+     put<&R::layout, &L::strategy>},
+
+    {Option{"--solve", "{micro-batch-size,sequence-length,lora-rank,gpus}",
+            "the largest that fits on --gpu; of gpus the fewest", kMany}
+         .taken_by(option::kTrainAlone)},
+    {Option{"--grid", "\"A=1,2 B=3,4\"", "what each pair of the values of two options needs", kMany}
+         .taken_by(option::kOfLaunch)},
+    {Option{"--compare", "GPU,...", "the same on each of these, like rtx-4090,4xa100-80gb", kMany}
+         .taken_by(option::kTrainAlone)},
+    {Option{"--price", "GPU=X,...", "an hour of one, beside --compare", kMany}.taken_by(
+        option::kOfLaunch)},
 });
 
-}  // namespace
-
-namespace {
-
-Result<void> apply_option(const NamedValue& option, TrainRecipe& recipe) {
-  if (is_training_argument(option.first)) {
-    if (recipe.framework->takes.training_arguments) return set_training_argument(option, recipe);
-    return bad_input("a TrainingArguments name", "--" + option.first,
-                     "it needs --framework transformers");
-  }
-  if (option.first == "peft") return set_lora_config(option, recipe);
-  if (option.first == "quantization") return set_quantization_config(option, recipe);
-  for (const Rule& rule : kRules)
-    if (rule.option == option.first) return rule.set(option, recipe);
-  return {};
-}
-
-NamedValue in_common_words(const NamedValue& option, const Framework& framework) {
-  return framework.in_common_words ? framework.in_common_words(option) : option;
-}
-
-/// How many GPUs there are, and that the rank asked for is one of them.
-Result<void> settle_gpus(std::span<const NamedValue> options, LayoutRecipe& layout,
-                         const Framework& framework) {
-  const bool is_said = std::ranges::find(options, "gpus", &NamedValue::first) != options.end();
-  const std::int64_t otherwise = framework.experts_follow_tensor_ranks ? layout.tp.value_or(1) : 1;
-  if (!is_said) layout.gpus = layout.fewest_gpus(layout.etp.value_or(otherwise));
-  if (layout.gpus > kMostGpus && !is_said)
-    return bad_input("more than " + std::to_string(kMostGpus) + " GPUs",
-                     "--dp x --tp x --pp x --cp", "smaller sizes");
-  if (layout.gpus > kMostGpus)
-    return wrong("gpus", std::to_string(layout.gpus), "at most " + std::to_string(kMostGpus));
-  if (layout.rank && *layout.rank >= layout.gpus)
-    return wrong("rank", std::to_string(*layout.rank),
-                 "a rank from 0 to " + std::to_string(layout.gpus - 1) + ", or all");
-  return {};
+template <class E, std::size_t n>
+std::string_view name_of(E value, const std::array<std::string_view, n>& names) {
+  return names[static_cast<std::size_t>(value)];
 }
 
 }  // namespace
 
-Result<TrainRecipe> train_recipe(std::span<const NamedValue> options, Frameworks frameworks,
-                                 const NamedReleases& releases) {
-  Result<TrainRecipe> start = starting_recipe(options, frameworks, releases);
-  if (!start) return start;
-  TrainRecipe recipe = std::move(*start);
-  const Framework& framework = *recipe.framework;
-  for (const NamedValue& option : options)
-    if (const Result<void> done = apply_option(in_common_words(option, framework), recipe); !done)
-      return tl::unexpected(done.error());
-  apply_max_length(options, recipe);
-  if (const Result<void> done = settle_gpus(options, recipe.layout, framework); !done)
-    return tl::unexpected(done.error());
-  if (framework.finish)
-    if (const Result<void> done = framework.finish(options, recipe); !done)
-      return tl::unexpected(done.error());
-  if (const Result<void> settled = settle_optim_args(recipe); !settled)
-    return tl::unexpected(settled.error());
-  if (const Result<void> settled = settle_trl(options, recipe); !settled)
-    return tl::unexpected(settled.error());
-  // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.
-  if (recipe.optimizer == OptimizerName::adafactor && !recipe.names_optimizer_impl)
-    recipe.optimizer_impl = OptimizerImpl::for_loop;
-  constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
-  if (recipe.sequence_length > kMostTokens / recipe.micro_batch_size)
-    return bad_input("more than 2^31 tokens in a micro-batch",
-                     "--micro-batch-size x --sequence-length", "a batch that a GPU could hold");
-  if (recipe.lora && recipe.lora->targets.empty() && recipe.lora->target_pattern.empty() &&
-      !framework.takes.lora_without_targets)
-    return bad_input("no modules named", "--lora-targets",
-                     "module names with commas between, or all-linear");
-  if (const Result<void> fine = check_compiled(recipe); !fine) return tl::unexpected(fine.error());
-  if (const Result<void> fine = check_framework_options(options, recipe); !fine)
-    return tl::unexpected(fine.error());
-  return recipe;
-}
+std::span<const TrainOption> train_options() { return kOptions; }
 
 std::string_view name(Precision precision) { return name_of(precision, kPrecisions); }
 std::string_view name(OptimizerName optimizer) { return name_of(optimizer, kOptimizers); }
@@ -487,6 +342,6 @@ std::string_view name(Checkpointing checkpointing) {
 }
 std::string_view name(AttentionChoice attention) { return name_of(attention, kAttentions); }
 std::string_view name(InitDevice device) { return name_of(device, kInitDevices); }
-std::string_view name(Task task) { return name_of(task, kTaskChoices); }
+std::string_view name(Task task) { return name_of(task, kTasks); }
 
 }  // namespace memtape

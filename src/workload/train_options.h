@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of `memtape train` given their meaning: names and values as typed become a
-// TrainRecipe, or an Error that names the option, what was found and what would be right.
+// The options of `memtape train` that all frameworks share: one row each, with what it says to a
+// TrainRecipe. What a value means in one framework alone is that framework's business
+// (framework/*/), and so are its own arguments.
 #pragma once
 
 #include <span>
-#include <string_view>
+#include <string>
 
-#include "base/result.h"
-#include "workload/framework.h"
-#include "workload/named_value.h"
+#include "option/given.h"
+#include "option/value.h"
 #include "workload/train_recipe.h"
 
 namespace memtape {
 
-/// Reads every option that says how to train; options of the device and of the layout are passed
-/// over. --framework names one of `frameworks`, of which the first is meant where nobody names one;
-/// --with names releases over those in `releases`.
-Result<TrainRecipe> train_recipe(std::span<const NamedValue> options, Frameworks frameworks,
-                                 const NamedReleases& releases = {});
+/// An option with its meaning; options about the question or the machine say nothing to a recipe.
+struct TrainOption : option::Option {
+  option::Setter<TrainRecipe> set = nullptr;
+};
+
+std::span<const TrainOption> train_options();
 
 /// Names as the command line spells them.
 std::string_view name(Precision precision);

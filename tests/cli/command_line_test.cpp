@@ -7,13 +7,11 @@
 
 #include <gmock/gmock.h>
 
-#include "answer/train_options.h"
+#include "workload/train_options.h"
 
 namespace memtape::cli {
 namespace {
 
-using answer::NamedOption;
-using answer::train_options;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -41,12 +39,12 @@ TEST(Train, TakesTheModelAndEachNamedOption) {
 }
 
 TEST(Train, EveryOptionOfTheTableIsTaken) {
-  for (const NamedOption& option : train_options()) {
-    const std::string word = "--" + std::string(option.name);
-    if (option.value.empty())
-      EXPECT_THAT(train({word.c_str()}).values, ElementsAre(Pair(option.name, "true")));
+  for (const TrainOption& option : train_options()) {
+    const std::string word = "--" + std::string(option.name());
+    if (option.is_switch())
+      EXPECT_THAT(train({word.c_str()}).values, ElementsAre(Pair(option.name(), "true")));
     else
-      EXPECT_THAT(train({word.c_str(), "x"}).values, ElementsAre(Pair(option.name, "x")));
+      EXPECT_THAT(train({word.c_str(), "x"}).values, ElementsAre(Pair(option.name(), "x")));
   }
 }
 

@@ -14,7 +14,7 @@
 #include "ghost/ops/creation.h"
 #include "nn/module.h"
 #include "release/litgpt_changes.h"
-#include "workload/lora_config.h"
+#include "framework/torch/lora_config.h"
 
 namespace memtape::litgpt {
 namespace {
@@ -170,7 +170,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
 TrainRecipe resolved(TrainRecipe recipe) {
   recipe.max_grad_norm.reset();
   if (recipe.lora && (recipe.lora->targets.empty() ||
-                      recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)}))
+                      recipe.lora->targets == std::vector{std::string(torch::kDefaultLoraTargets)}))
     recipe.lora->targets = {"query", "value"};
   const auto in_qkv = [](const std::string& t) {
     return t == "query" || t == "key" || t == "value";

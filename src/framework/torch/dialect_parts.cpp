@@ -5,7 +5,7 @@
 
 #include "family/registry.h"
 #include "framework/torch/strategy.h"
-#include "workload/lora_config.h"
+#include "framework/torch/lora_config.h"
 
 namespace memtape::torch {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "workload/named_value.h"
+#include "option/given.h"
 
 namespace memtape {
 

@@ -8,7 +8,7 @@
 
 #include "base/pattern.h"
 #include "base/text.h"
-#include "workload/lora_config.h"
+#include "framework/torch/lora_config.h"
 
 namespace memtape::torch {
 namespace {

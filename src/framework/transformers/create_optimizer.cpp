@@ -14,7 +14,7 @@
 #include "framework/transformers/stable_adamw.h"
 #include "framework/transformers/torchao_adamw.h"
 #include "nn/layers.h"
-#include "workload/optim_arguments.h"
+#include "framework/transformers/arguments/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {

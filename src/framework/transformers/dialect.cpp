@@ -5,18 +5,15 @@
 #include <algorithm>
 
 #include "framework/torch/dialect_parts.h"
+#include "framework/transformers/arguments/optim_arguments.h"
+#include "framework/transformers/arguments/quantization_config.h"
+#include "framework/transformers/arguments/training_arguments.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer.h"
-#include "release/trainer_changes.h"
-#include "workload/fsdp_arguments.h"
-#include "workload/optim_arguments.h"
-#include "workload/quantization_config.h"
-#include "workload/training_arguments.h"
-#include "workload/trl_trainer.h"
 
 namespace memtape::transformers {
 namespace {
@@ -24,38 +21,6 @@ namespace {
 constexpr std::array kAbsent{
     torch::kNoSchedule, AbsentOption{"strategy", "options of its own beside TrainingArguments",
                                      "--fsdp, --fsdp_config, --deepspeed or --ddp_bucket_cap_mb"}};
-
-void start(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  set_training_argument_defaults(recipe);
-  set_defaults_of_trainer(options, recipe);
-}
-
-/// TrainingArguments' own choice where no option says one: of releases that do not fuse it yet.
-Result<void> choose_optim(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  const bool is_fused = recipe.release.has(changes::kTrainerMayFuseAdamW) &&
-                        recipe.release.has(changes::kTrainerTrustsFusedAdamW);
-  const bool is_default = recipe.optimizer == OptimizerName::adamw &&
-                          recipe.trainer.optim == "adamw_torch_fused" &&
-                          std::ranges::find(options, "optim", &NamedValue::first) == options.end();
-  return is_default && !is_fused ? set_optim({"optim", "adamw_torch"}, recipe) : Result<void>{};
-}
-
-/// What the options that all frameworks share mean to Trainer: the optim of an optimizer; weights
-/// of 16 bits for a precision without autocast.
-Result<void> finish(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  const bool names_optimizer = std::any_of(options.begin(), options.end(), [](const auto& option) {
-    return option.first == "optimizer" || option.first == "optimizer-impl";
-  });
-  if (names_optimizer)
-    if (const Result<void> known = set_optim_by_common_names(recipe); !known) return known;
-  if (!names_optimizer)
-    if (const Result<void> chosen = choose_optim(options, recipe); !chosen) return chosen;
-  if (recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16) {
-    if (!recipe.weights) recipe.weights = recipe.parameter_dtype();
-    recipe.precision = Precision::fp32;
-  }
-  return finish_fsdp(recipe);
-}
 
 /// FSDP alone is given what from_pretrained made wherever that was.
 Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recipe) {
@@ -94,7 +59,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.
   if (const Config packed = config.object("quantization_config");
       !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
-    (void)set_quantization_config({"quantization", packed.json()}, recipe);
+    if (auto read = read_quantization_config(packed.json())) recipe.quantization = std::move(*read);
   if (auto why = evaluation_left_out(recipe)) {
     recipe.assumed.push_back(std::move(*why));
     recipe.trainer.evaluation.runs = false;
@@ -160,9 +125,7 @@ std::vector<Lever> adapters(const TrainRecipe& recipe) {
     found.push_back({{{"peft", R"({"r": 16, "target_modules": "all-linear"})"}},
                      "trains adapters instead of all weights"});
   if (!recipe.quantization)
-    found.push_back({{{"quantization", R"({"load_in_4bit": true, "bnb_4bit_quant_type": "nf4", )"
-                                       R"("bnb_4bit_use_double_quant": true, )"
-                                       R"("bnb_4bit_compute_dtype": "bfloat16"})"}},
+    found.push_back({{{"quantization", std::string(kQloraQuantization)}},
                      "the weights beneath the adapters are rounded to 4 bits"});
   return found;
 }
@@ -175,8 +138,12 @@ constinit const Dialect kDialect{
                   .summary = "Trainer, with its TrainingArguments",
                   .takes = {.training_arguments = true, .peft = true, .quantization = true},
                   .absent = kAbsent,
-                  .start = start,
-                  .finish = finish,
+                  .arguments = "Trainer's arguments",
+                  .has_argument = has_argument,
+                  .set_argument = set_argument,
+                  .has_optimizer = is_other_optim,
+                  .start = start_arguments,
+                  .finish = finish_arguments,
                   .check = check_options},
     .tasks = torch::kAllTasks,
     .packages = packages_of_program,

@@ -42,7 +42,7 @@
 #include "ghost/ops/sum_of_bools.h"
 #include "model/type_of.h"
 #include "nn/layers.h"
-#include "workload/optim_arguments.h"
+#include "framework/transformers/arguments/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "family/parts/routed_model.h"
 #include "family/registry.h"
+#include "framework/transformers/arguments/quantization_config.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/deepspeed_model.h"
@@ -14,7 +15,6 @@
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
 #include "model/type_of.h"
-#include "workload/quantization_config.h"
 
 namespace memtape::transformers {
 namespace {
@@ -114,8 +114,8 @@ Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
   if (const Result<void> fine = check_flattening(config, recipe); !fine) return fine;
   const Config stored = config.object("quantization_config");
   if (!recipe.quantization && stored.text("quant_method", "") == "bitsandbytes") {
-    TrainRecipe read;  // what was read is in the recipe; this was not
-    return set_quantization_config({"quantization", stored.json()}, read);
+    const auto read = read_quantization_config(stored.json());  // the recipe has none: it failed
+    return read ? Result<void>() : tl::unexpected(read.error());
   }
   const auto packed = packed_checkpoint(config);
   if (!packed) return tl::unexpected(packed.error());

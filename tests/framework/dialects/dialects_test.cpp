@@ -10,7 +10,7 @@
 #include "predict/outside.h"
 #include "predict/program.h"
 #include "predict/releases_meant.h"
-#include "workload/train_options.h"
+#include "workload/read_recipe.h"
 
 namespace memtape {
 namespace {

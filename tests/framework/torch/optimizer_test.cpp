@@ -17,7 +17,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/session.h"
-#include "workload/train_options.h"
+#include "workload/read_recipe.h"
 
 namespace memtape::torch {
 namespace {

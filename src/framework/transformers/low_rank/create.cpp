@@ -13,7 +13,7 @@
 #include "framework/transformers/low_rank/galore_adamw.h"
 #include "framework/transformers/low_rank/galore_adamw_8bit.h"
 #include "nn/layers.h"
-#include "workload/optim_arguments.h"
+#include "framework/transformers/arguments/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// peft's LoraConfig (0.21, tuners/lora/config.py) as JSON: the fields memory depends on become a
+// LoraRecipe; one that is not modelled is an Error, one that is unknown names the nearest.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch {
+
+/// `--peft JSON`
+Result<LoraRecipe> read_lora_config(const std::string& text);
+
+/// The one target of a LoraConfig that names none: peft chooses by the model's type.
+inline constexpr std::string_view kDefaultLoraTargets = "peft's default";
+
+/// peft's choice for a family; none for those it does not know.
+std::vector<std::string> default_lora_targets(std::string_view family);
+
+}  // namespace memtape::torch

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/arguments/optim_arguments.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/json_reader.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "release/trainer_changes.h"
+#include "workload/train_options.h"
+
+namespace memtape::transformers {
+namespace {
+
+using option::OnOff;
+using option::put;
+using option::Real;
+using option::Said;
+using option::Text;
+using option::Whole;
+using Algorithm = BitsAndBytesOptim::Algorithm;
+
+/// A name of OptimizerNames, and whose optimizer it is.
+struct Optim {
+  enum class Of : std::uint8_t { torch, bitsandbytes, others, not_modelled };
+  std::string_view name;
+  Of of = Of::others;
+  OptimizerName optimizer = OptimizerName::adamw;
+  OptimizerImpl form = OptimizerImpl::foreach;
+  BitsAndBytesOptim bits = {};
+};
+
+constexpr Optim of_torch(std::string_view name, OptimizerName optimizer, OptimizerImpl form) {
+  return {name, Optim::Of::torch, optimizer, form};
+}
+constexpr Optim of_bits(std::string_view name, Algorithm algorithm, int bits, bool paged = false) {
+  return {name, Optim::Of::bitsandbytes, {}, {}, {algorithm, bits, paged}};
+}
+
+constexpr auto kOptims = std::to_array<Optim>({
+    of_torch("adamw_torch_fused", OptimizerName::adamw, OptimizerImpl::fused),
+    of_torch("adamw_torch", OptimizerName::adamw, OptimizerImpl::foreach),
+    of_torch("sgd", OptimizerName::sgd, OptimizerImpl::foreach),
+    of_torch("adagrad", OptimizerName::adagrad, OptimizerImpl::foreach),
+    of_torch("rmsprop", OptimizerName::rmsprop, OptimizerImpl::foreach),
+    of_torch("adafactor", OptimizerName::adafactor_hf, OptimizerImpl::for_loop),
+    // of lomo-optim, schedulefree, torch-optimi, galore-torch, apollo-torch, grokadamw and torchao
+    {"lomo"},
+    {"adalomo"},
+    {"schedule_free_adamw"},
+    {"schedule_free_radam"},
+    {"schedule_free_sgd"},
+    {"stable_adamw"},
+    {"galore_adamw"},
+    {"galore_adamw_8bit"},
+    {"galore_adafactor"},
+    {"galore_adamw_layerwise"},
+    {"galore_adamw_8bit_layerwise"},
+    {"galore_adafactor_layerwise"},
+    {"apollo_adamw"},
+    {"apollo_adamw_layerwise"},
+    {"grokadamw"},
+    {"adamw_torch_4bit"},
+    {"adamw_torch_8bit"},
+    of_bits("adamw_bnb_8bit", Algorithm::adamw, 8),
+    of_bits("adamw_8bit", Algorithm::adamw, 8),
+    of_bits("paged_adamw_32bit", Algorithm::adamw, 32, true),
+    of_bits("paged_adamw_8bit", Algorithm::adamw, 8, true),
+    of_bits("lion_32bit", Algorithm::lion, 32),
+    of_bits("lion_8bit", Algorithm::lion, 8),
+    of_bits("paged_lion_32bit", Algorithm::lion, 32, true),
+    of_bits("paged_lion_8bit", Algorithm::lion, 8, true),
+    of_bits("rmsprop_bnb", Algorithm::lion, 32),  // one state as Lion has (Optimizer1State)
+    of_bits("rmsprop_bnb_8bit", Algorithm::lion, 8),
+    of_bits("rmsprop_bnb_32bit", Algorithm::lion, 32),
+    of_bits("ademamix", Algorithm::ademamix, 32),
+    of_bits("ademamix_8bit", Algorithm::ademamix, 8),
+    of_bits("paged_ademamix_32bit", Algorithm::ademamix, 32, true),
+    of_bits("paged_ademamix_8bit", Algorithm::ademamix, 8, true),
+    {"adamw_torch_xla", Optim::Of::not_modelled},
+    {"adamw_torch_npu_fused", Optim::Of::not_modelled},
+    {"adamw_anyprecision", Optim::Of::not_modelled},
+});
+
+constexpr auto kOptimNames = [] {
+  std::array<std::string_view, kOptims.size()> names;
+  std::ranges::transform(kOptims, names.begin(), &Optim::name);
+  return names;
+}();
+constexpr auto kModelledOptims = static_cast<std::size_t>(std::ranges::count_if(
+    kOptims, [](const Optim& optim) { return optim.of != Optim::Of::not_modelled; }));
+
+Result<void> set_optim_argument(const Said& said, TrainRecipe& recipe) {
+  return set_optim(said.text, recipe);
+}
+
+Result<void> set_momentum(const Said& said, TrainRecipe& recipe) {
+  recipe.trainer.optim_args.momentum = said.real() != 0;
+  return {};
+}
+
+Result<void> set_kahan_sum(const Said& said, TrainRecipe& recipe) {
+  recipe.trainer.optim_args.kahan_sum = said.text != "None";
+  return {};
+}
+
+constexpr auto kSides =
+    std::to_array<std::string_view>({"std", "reverse_std", "left", "right", "full"});
+constexpr auto kProjections = std::to_array<std::string_view>({"random", "svd"});
+constexpr auto kScales = std::to_array<std::string_view>({"channel", "tensor"});
+
+/// What optim_args may name: all that some optimizer of trainer_optimizer.py reads.
+constexpr auto kOptimArgs = std::to_array<Argument>({
+    field("--rank", Whole{}, put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::rank>),
+    field("--update_proj_gap", Whole{},
+          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::update_proj_gap>),
+    field("--proj_type", option::Choice{kSides},
+          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::proj_type>),
+    field("--proj", option::Choice{kProjections},
+          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::svd>),
+    field("--scale_type", option::Choice{kScales},
+          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::per_tensor>),
+    field("--momentum", Real{}, set_momentum),
+    field("--centered", OnOff{}, put<kTrainer, &TrainerRecipe::optim_args, &OptimArgs::centered>),
+    field("--kahan_sum", Text{}, set_kahan_sum),
+});
+constexpr std::string_view kOptimNumbers =
+    "--scale --beta1 --beta2 --beta3 --alpha --eps --t_alpha --t_beta3 --dampening --weight_decay "
+    "--nesterov --lr_decay --initial_accumulator_value --alpha_init --lamb --gamma "
+    "--grokking_signal_decay_rate --gradient_clipping --weight_lr_power --r --max_lr --decouple_lr "
+    "--bf16_stochastic_round";
+
+Result<void> set_optim_arg(const std::string& name, const std::string& value, TrainRecipe& recipe) {
+  if (lists(kOptimNumbers, name)) return {};
+  if (const Argument* known = find(kOptimArgs, name)) {
+    Result<void> done = set(*known, value, recipe);
+    if (!done) done.error().where = "--optim_args: " + name;
+    return done;
+  }
+  std::vector<std::string_view> names;
+  for (const Argument& known : kOptimArgs) names.push_back(known.name());
+  option::any_word(kOptimNumbers, [&](std::string_view word) {
+    names.push_back(word.substr(2));
+    return false;
+  });
+  return bad_input("no optimizer of Trainer reads \"" + name + "\"", "--optim_args",
+                   suggestion(name, names));
+}
+
+/// "rank=64, update_proj_gap=100"
+Result<void> set_optim_args(const Said& said, TrainRecipe& recipe) {
+  std::string text(said.text);
+  std::erase(text, ' ');
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string mapping = text.substr(at, end - at);
+    const std::size_t sign = mapping.find('=');
+    if (sign == std::string::npos || mapping.find('=', sign + 1) != std::string::npos)
+      return bad_input("\"" + mapping + "\" is no name=value", "--optim_args",
+                       "names and values as in \"rank=64,update_proj_gap=100\"");
+    const Result<void> done =
+        set_optim_arg(mapping.substr(0, sign), mapping.substr(sign + 1), recipe);
+    if (!done) return done;
+    at = end + 1;
+  }
+  return {};
+}
+
+Result<void> set_optim_target_modules(const Said& said, TrainRecipe& recipe) {
+  LowRankRecipe& low_rank = recipe.trainer.low_rank;
+  const std::string where = "--" + std::string(said.name());
+  low_rank.target_modules.clear();
+  low_rank.is_one_pattern = !said.text.starts_with('[');
+  if (low_rank.is_one_pattern) {
+    low_rank.target_modules.emplace_back(said.text);
+  } else {
+    JsonReader json(said.text);
+    if (json.enter_array())
+      while (json.item()) low_rank.target_modules.push_back(json.text());
+    json.finish();
+    if (json.failed()) return bad_input(json.problem(), where, "[\"attn\", \"mlp\"]");
+  }
+  for (const std::string& pattern : low_rank.target_modules)
+    if (!full_match(pattern, "model.layers.0.self_attn.q_proj"))
+      return unsupported("the pattern \"" + pattern + "\" is not understood", where,
+                         "names of modules, or patterns of . * + ? [] () |");
+  return {};
+}
+
+/// Whether memtape's own words for the optimizer, as far as they are said, mean that one.
+bool agrees_with_optimizer(std::string_view optim, std::span<const NamedValue> given) {
+  const std::string* name = last_value(given, "optimizer");
+  const std::string* impl = last_value(given, "optimizer-impl");
+  std::string of_trainer = name ? *name : "adamw";
+  std::ranges::replace(of_trainer, '-', '_');
+  if (is_other_optim(of_trainer)) return of_trainer == optim;
+  TrainRecipe said;
+  for (const TrainOption& option : train_options()) {
+    const std::string* text = option.name() == "optimizer"        ? name
+                              : option.name() == "optimizer-impl" ? impl
+                                                                  : nullptr;
+    if (!text) continue;
+    const Result<option::Value> value = option::read(option, *text);
+    if (!value) return true;  // what cannot be read is refused by itself
+    if (const auto done = option.set({option, *text, *value}, said); !done) return true;
+  }
+  const std::string_view meant =
+      optim_of(said.optimizer, impl ? std::optional(said.optimizer_impl) : std::nullopt);
+  return meant.empty() || meant == optim;
+}
+
+constexpr auto kOptimArguments = std::to_array<Argument>({
+    decides("--optimizer --optimizer-impl", field("--optim", Text{}, set_optim_argument),
+            agrees_with_optimizer),
+    field("--optim_args", Text{}, set_optim_args),
+    field("--optim_target_modules", Text{}, set_optim_target_modules),
+});
+
+}  // namespace
+
+std::span<const Argument> optim_arguments() { return kOptimArguments; }
+
+bool is_other_optim(std::string_view name) {
+  const auto at = std::ranges::find_if(
+      kOptims, [name](const Optim& optim) { return option::is_same_name(optim.name, name); });
+  return at != kOptims.end() && (at->of == Optim::Of::others || at->of == Optim::Of::bitsandbytes);
+}
+
+std::string_view optim_of(OptimizerName optimizer, std::optional<OptimizerImpl> impl) {
+  if (optimizer == OptimizerName::adafactor) optimizer = OptimizerName::adafactor_hf;
+  for (const Optim& optim : kOptims)
+    if (optim.of == Optim::Of::torch && optim.optimizer == optimizer &&
+        optim.form == impl.value_or(optim.form))
+      return optim.name;
+  return "";
+}
+
+Result<void> set_optim(std::string_view name, TrainRecipe& recipe) {
+  const auto at = std::ranges::find(kOptims, name, &Optim::name);
+  if (at == kOptims.end()) return option::unusable("optim", name, suggestion(name, kOptimNames));
+  if (at->of == Optim::Of::not_modelled)
+    return unsupported("the optimizer \"" + std::string(name) + "\" is not modelled", "--optim",
+                       suggestion("", std::span(kOptimNames).first(kModelledOptims)));
+  if (at->of == Optim::Of::torch) {
+    recipe.optimizer = at->optimizer;
+    recipe.optimizer_impl = at->form;
+  }
+  recipe.trainer.bitsandbytes_optim.reset();
+  if (at->of == Optim::Of::bitsandbytes) recipe.trainer.bitsandbytes_optim = at->bits;
+  recipe.trainer.optim = name;
+  return {};
+}
+
+void choose_optim(TrainRecipe& recipe) {
+  const bool is_fused = recipe.release.has(changes::kTrainerMayFuseAdamW) &&
+                        recipe.release.has(changes::kTrainerTrustsFusedAdamW);
+  const bool is_default =
+      recipe.optimizer == OptimizerName::adamw && recipe.trainer.optim == "adamw_torch_fused";
+  if (is_default && !is_fused) (void)set_optim("adamw_torch", recipe);
+}
+
+Result<void> settle_optim_args(TrainRecipe& recipe) {
+  const OptimArgs& args = recipe.trainer.optim_args;
+  const std::string& optim = recipe.trainer.optim;
+  if (decomposes(recipe.trainer))
+    recipe.not_modelled.push_back(
+        "--optim " + optim +
+        ": what cuSOLVER needs for the singular vectors, every update_proj_gap steps, is not "
+        "known; the step itself is without it");
+  if (optim == "adamw_torch_8bit" || optim == "adamw_torch_4bit")
+    recipe.not_modelled.push_back(
+        "--optim " + optim +
+        ": what torch.compile takes while it tries kernels in the first step is not modelled; "
+        "it may stay reserved");
+  if (args.momentum && optim == "sgd") recipe.optimizer = OptimizerName::sgd_momentum;
+  if (optim == "rmsprop" && (args.momentum || args.centered))
+    return unsupported("RMSprop with momentum or centered is not modelled", "--optim_args",
+                       "momentum=0,centered=false");
+  if (optim == "stable_adamw" && args.kahan_sum)
+    return unsupported("kahan_sum by hand is not modelled", "--optim_args", "leave it out");
+  return {};
+}
+
+}  // namespace memtape::transformers

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// transformers' TrainingArguments (5.17, training_args.py) by their own names, and beside them a few
+// of programs that put something in Trainer's place (LLaMA-Factory, axolotl, peft).
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "framework/transformers/arguments/argument.h"
+
+namespace memtape::transformers {
+
+/// All arguments: TrainingArguments', then those of trl's configurations.
+std::span<const Argument> training_arguments();
+bool is_training_argument(std::string_view name);
+std::vector<std::string_view> training_argument_names();
+
+Result<void> set_training_argument(const NamedValue& given, TrainRecipe& recipe);
+
+// How `--framework transformers` reads a TrainRecipe (workload/framework.h).
+bool has_argument(std::string_view name);
+Result<void> set_argument(const NamedValue& given, TrainRecipe& recipe);
+void start_arguments(std::span<const NamedValue> options, TrainRecipe& recipe);
+Result<void> finish_arguments(std::span<const NamedValue> options, TrainRecipe& recipe);
+
+}  // namespace memtape::transformers

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Option: what somebody may say to a command, declared once, as data. Reading the words of a command
+// line, ranges, "did you mean", --help, docs/options.md, the schema for programs, what shells offer
+// and the names in Python all come from the tables of options.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "option/given.h"
+
+namespace memtape::option {
+
+/// How a value is typed, and which values there are.
+struct Text {};   ///< anything
+struct OnOff {};  ///< true, yes, 1 or nothing; false, no or 0
+enum class Unit : std::uint8_t { none, tokens, bytes };  ///< 8k tokens, 24GiB
+struct Whole {
+  std::int64_t least = 1, most = (std::int64_t{1} << 31) - 1;
+  Unit unit = Unit::none;
+};
+struct Real {
+  double least = 0.0, most = 1e30;
+};
+struct Choice {
+  std::span<const std::string_view> names;
+};
+using Kind = std::variant<Text, OnOff, Whole, Real, Choice>;
+
+/// Which commands take an option of `train`, too.
+enum Commands : std::uint8_t { kTrainAlone = 0, kOfPlan = 1, kOfLaunch = 2, kAll = 3 };
+
+struct Option {
+  std::string_view spellings;  ///< "--ctx-size -c": the first is its name; '-' and '_' are alike
+  std::string_view form = {};  ///< of the value: "N"; "": a switch; "[N]": it may be left out
+  std::string_view help = {};  ///< one line, without the default; "" keeps it out of the help
+  std::string_view group = {};
+  Kind kind = {};
+  std::string_view default_text = {};  ///< what holds where nobody says it, in parentheses behind
+                                       ///< the help
+  std::string_view word = {};          ///< in place of a number: "none", "all"
+  std::string_view sets = {};   ///< "--precision": options whose business it decides; what both
+                                ///< say has to agree
+  std::string_view meant = {};  ///< "--bs --mbs": no names of it, but words that people type for it
+  /// Whether its value says what the others do (option/agreement.h); null: by the values.
+  using Agrees = bool (*)(std::string_view value, std::span<const NamedValue> given);
+  Agrees agrees = nullptr;
+  Commands commands = kAll;
+  bool repeatable = false;  ///< said twice it adds up; of others that is a mistake
+
+  /// The first spelling without its dashes: "ctx-size".
+  constexpr std::string_view name() const {
+    const std::string_view first = spellings.substr(0, spellings.find(' '));
+    return first.substr(first.find_first_not_of('-'));
+  }
+  bool is_spelled(std::string_view word) const;
+  bool is_switch() const { return form.empty(); }
+  bool needs_value() const { return !form.empty() && form.front() != '['; }
+  constexpr Option people_say(std::string_view words) const {
+    Option made = *this;
+    made.meant = words;
+    return made;
+  }
+  constexpr Option or_word(std::string_view other) const {
+    Option made = *this;
+    made.word = other;
+    return made;
+  }
+  constexpr Option decides(std::string_view options) const {
+    Option made = *this;
+    made.sets = options;
+    return made;
+  }
+  constexpr Option taken_by(Commands of) const {
+    Option made = *this;
+    made.commands = of;
+    return made;
+  }
+  constexpr Option adds_up() const {
+    Option made = *this;
+    made.repeatable = true;
+    return made;
+  }
+
+  /// The line of help with the default.
+  std::string help_line() const;
+};
+
+/// The options that are taken at one place, in the order of the help.
+using Table = std::vector<const Option*>;
+
+template <class Row>
+void add(std::span<const Row> rows, Table& table) {
+  for (const Row& row : rows) table.push_back(&row);
+}
+
+/// Calls `use` with each word of a list with spaces between until it returns true.
+template <class F>
+bool any_word(std::string_view words, F&& use) {
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    if (use(word)) return true;
+    words.remove_prefix(words.size() == word.size() ? word.size() : word.size() + 1);
+  }
+  return false;
+}
+
+bool is_same_name(std::string_view a, std::string_view b);  ///< '-' and '_' are alike
+
+/// The option that is spelled so, dashes included, else one whose name differs in '-' and '_'
+/// alone; or null.
+const Option* find(const Table& table, std::string_view typed);
+/// By its first name without dashes; or null.
+const Option* named(const Table& table, std::string_view name);
+
+/// "did you mean --micro-batch-size?" for a word that is no option: by what people mean by it, else
+/// by what is spelled alike; "" where nothing is near.
+std::string near_option(const Table& table, std::string_view typed);
+
+}  // namespace memtape::option

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of options: text read as its option's kind says. A value that will not do is an Error that
+// names the option and says what would be right.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <variant>
+
+#include "option/option.h"
+
+namespace memtape::option {
+
+/// std::monostate: the option's word in place of a number ("none"); of a choice the index.
+using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+/// "unusable value", with what would be right; `name` without dashes.
+tl::unexpected<Error> unusable(std::string_view name, std::string_view value, std::string hint);
+
+Result<Value> read(const Option& option, std::string_view text);
+
+/// Alone, for values inside of others.
+Result<bool> read_on_off(std::string_view name, std::string_view text);
+Result<std::int64_t> read_whole(std::string_view name, std::string_view text, Whole range);
+Result<double> read_real(std::string_view name, std::string_view text, Real range);
+Result<std::size_t> read_choice(std::string_view name, std::string_view text,
+                                std::span<const std::string_view> choices);
+
+/// One value on its way into a plan: how its option is called, how it was typed, and what it says.
+struct Said {
+  const Option& option;
+  std::string_view text;
+  const Value& value;
+
+  std::string_view name() const { return option.name(); }
+  bool on() const { return std::get<bool>(value); }
+  std::int64_t whole() const { return std::get<std::int64_t>(value); }
+  double real() const { return std::get<double>(value); }
+  /// Of a choice, whose names stand in the order of the enumeration.
+  template <class E>
+  E as() const {
+    return static_cast<E>(whole());
+  }
+};
+
+template <class Plan>
+using Setter = Result<void> (*)(const Said&, Plan&);
+
+namespace detail {
+template <class T>
+struct Inner {
+  using type = T;
+  static constexpr bool is_optional = false;
+};
+template <class T>
+struct Inner<std::optional<T>> {
+  using type = T;
+  static constexpr bool is_optional = true;
+};
+
+template <class T>
+void assign(const Value& value, T& into) {
+  if constexpr (Inner<T>::is_optional) {
+    if (std::holds_alternative<std::monostate>(value))
+      into.reset();
+    else
+      assign(value, into.emplace());
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    into = std::get<std::string>(value);
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    into.push_back(std::get<std::string>(value));
+  } else {
+    std::visit(
+        [&into](const auto& number) {
+          if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(number)>>)
+            into = static_cast<T>(number);
+        },
+        value);
+  }
+}
+
+template <class Plan>
+Plan& member_at(Plan& plan) {
+  return plan;
+}
+/// A part that is not there yet is made.
+template <auto first, auto... rest, class Plan>
+auto& member_at(Plan& plan) {
+  auto& part = plan.*first;
+  if constexpr (sizeof...(rest) == 0)
+    return part;
+  else if constexpr (Inner<std::remove_reference_t<decltype(part)>>::is_optional)
+    return member_at<rest...>(part ? *part : part.emplace());
+  else
+    return member_at<rest...>(part);
+}
+
+template <class Member>
+struct OwnerOf;
+template <class Plan, class T>
+struct OwnerOf<T Plan::*> {
+  using type = Plan;
+};
+}  // namespace detail
+
+/// A setter that writes the value to a member, of a member: put<&Recipe::layout, &Layout::dp>.
+template <auto first, auto... rest>
+Result<void> put(const Said& said, typename detail::OwnerOf<decltype(first)>::type& plan) {
+  detail::assign(said.value, detail::member_at<first, rest...>(plan));
+  return {};
+}
+
+}  // namespace memtape::option

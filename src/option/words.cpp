@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "option/words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/letter_case.h"
+
+namespace memtape::option {
+
+const Option kHelp{"--help -h", "", "this text"};
+
+namespace {
+
+bool is_number(std::string_view word) {
+  return word.size() > 1 && word.find_first_not_of("0123456789.", 1) == std::string_view::npos;
+}
+
+bool looks_like_option(std::string_view word) {
+  return word.size() > 1 && word.front() == '-' && !is_number(word);
+}
+
+/// Python's way to say a switch.
+std::optional<bool> truth(std::string_view word) {
+  const std::string value = lower_case(std::string(word));
+  if (value == "true") return true;
+  return value == "false" ? std::optional(false) : std::nullopt;
+}
+
+class WordReader {
+ public:
+  WordReader(const Syntax& syntax, Arguments arguments) : syntax_(syntax), left_(arguments) {
+    const bool takes_many = std::ranges::any_of(syntax.operands, &Operand::is_many);
+    most_operands_ = takes_many ? std::string::npos : syntax.operands.size();
+    required_ =
+        static_cast<std::size_t>(std::ranges::count_if(syntax.operands, &Operand::is_required));
+  }
+
+  Result<Words> read() && {
+    while (!left_.empty() && !problem_) next();
+    if (words_.asks_help) return std::move(words_);
+    for (const std::optional<Error>& error : {unknown_, extra_, problem_})
+      if (error) return tl::unexpected(*error);
+    if (words_.operands.size() < required_)
+      return tl::unexpected(mistake(
+          syntax_, fmt::format("{} is required", syntax_.operands[words_.operands.size()].name)));
+    if (const std::optional<Error> twice = said_twice()) return tl::unexpected(*twice);
+    return std::move(words_);
+  }
+
+ private:
+  void next() {
+    const std::string_view word = take();
+    if (!looks_like_option(word)) return operand(word);
+    const bool is_long = word.starts_with("--");
+    const std::size_t equals = is_long ? word.find('=') : std::string_view::npos;
+    const std::string_view name = word.substr(0, equals);
+    const Option* option = find(syntax_.table, name);
+    if (!option) return refuse(name);
+    if (option->is_spelled("--help")) {
+      words_.asks_help = true;
+      return;
+    }
+    equals == std::string_view::npos ? value_of(*option, name)
+                                     : value_of(*option, name, word.substr(equals + 1));
+  }
+
+  void operand(std::string_view word) {
+    if (words_.operands.size() < most_operands_)
+      words_.operands.emplace_back(word);
+    else if (!extra_)
+      extra_ = mistake(syntax_, fmt::format("one argument too many: {}", word));
+  }
+
+  void refuse(std::string_view typed) {
+    if (unknown_) return;
+    if (syntax_.unknown) unknown_ = syntax_.unknown(typed);
+    if (unknown_) return;
+    unknown_ = mistake(syntax_, fmt::format("unknown option {}", typed));
+    if (std::string near = near_option(syntax_.table, typed); !near.empty())
+      unknown_->hint = std::move(near);
+  }
+
+  /// "--name=value"
+  void value_of(const Option& option, std::string_view name, std::string_view value) {
+    const bool may_be_off = std::holds_alternative<OnOff>(option.kind);
+    if (option.is_switch() && !may_be_off) return fail(fmt::format("{} takes no value", name));
+    if (value.empty() && option.needs_value()) return fail(fmt::format("{} needs a value", name));
+    words_.typed.push_back({&option, std::string(value)});
+  }
+
+  void value_of(const Option& option, std::string_view name) {
+    std::string value;
+    if (option.needs_value()) {
+      if (left_.empty()) return fail(fmt::format("{} needs a value", name));
+      value = take();
+    } else if (option.is_switch()) {
+      value = "true";
+      if (const auto on =
+              syntax_.truths_follow && !left_.empty() ? truth(left_.front()) : std::nullopt) {
+        take();
+        if (!*on) return;
+      }
+    } else if (!left_.empty() && !looks_like_option(left_.front()) &&
+               left_.size() > required_ - std::min(required_, words_.operands.size())) {
+      value = take();
+      if (value.empty() && syntax_.last_counts) return fail(fmt::format("{} needs a value", name));
+    }
+    words_.typed.push_back({&option, std::move(value)});
+  }
+
+  void fail(std::string what) { problem_ = mistake(syntax_, std::move(what)); }
+
+  std::string_view take() {
+    const std::string_view word = left_.front();
+    left_ = left_.subspan(1);
+    return word;
+  }
+
+  /// Which of two values is meant cannot be known. What may come without a value is another
+  /// program's, whose parser takes the last.
+  std::optional<Error> said_twice() const {
+    if (syntax_.last_counts) return std::nullopt;
+    for (std::size_t i = 0; i < words_.typed.size(); ++i) {
+      const auto& [option, value] = words_.typed[i];
+      if (option->repeatable || (!option->is_switch() && !option->needs_value())) continue;
+      for (std::size_t j = i + 1; j < words_.typed.size(); ++j)
+        if (words_.typed[j].option == option && words_.typed[j].value != value)
+          return Error{ErrorKind::bad_input,
+                       fmt::format("is given twice, as {} and {}", value, words_.typed[j].value),
+                       fmt::format("--{}", option->name()), "leave out one of them"};
+    }
+    return std::nullopt;
+  }
+
+  const Syntax& syntax_;
+  Arguments left_;
+  std::size_t most_operands_ = 0, required_ = 0;
+  Words words_;
+  std::optional<Error> unknown_, extra_, problem_;
+};
+
+}  // namespace
+
+const std::string* Words::find(std::string_view name) const {
+  const auto at = std::find_if(typed.rbegin(), typed.rend(),
+                               [&](const Typed& one) { return one.option->name() == name; });
+  return at == typed.rend() ? nullptr : &at->value;
+}
+
+std::string Words::text(std::string_view name, std::string_view otherwise) const {
+  const std::string* value = find(name);
+  return value ? *value : std::string(otherwise);
+}
+
+std::string Words::operand(std::size_t index) const {
+  return index < operands.size() ? operands[index] : "";
+}
+
+Result<Words> read_words(const Syntax& syntax, Arguments arguments) {
+  return WordReader(syntax, arguments).read();
+}
+
+Error mistake(const Syntax& syntax, std::string what) {
+  return {ErrorKind::bad_input, std::move(what), std::string(syntax.command),
+          fmt::format("see memtape {} --help", syntax.command)};
+}
+
+NamedValues in_table_order(const Words& words, const Table& table) {
+  NamedValues values;
+  for (const Option* option : table) {
+    const std::size_t first = values.size();
+    for (const Typed& one : words.typed) {
+      if (one.option != option) continue;
+      if (!option->repeatable) values.resize(first);
+      values.emplace_back(option->name(), one.value);
+    }
+  }
+  return values;
+}
+
+}  // namespace memtape::option

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of one command, read against the table of its options: the one reader behind the
+// command line, the library, MCP and HTTP.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "option/given.h"
+#include "option/option.h"
+
+namespace memtape::option {
+
+/// Words as a shell hands them over.
+using Arguments = std::span<const char* const>;
+
+struct Operand {
+  std::string_view name;  ///< "MODEL"
+  std::string_view help = {};
+  bool is_required = true;
+  bool is_many = false;
+};
+
+/// What a command takes.
+struct Syntax {
+  std::string_view command = {};  ///< "plan train"
+  std::vector<Operand> operands = {};
+  Table table = {};
+  std::string_view summary = {}, example = {};  ///< for the help
+  bool last_counts =
+      false;  ///< as other programs' parsers have it: an option may be said again, and an empty word is no value
+  bool truths_follow = false;  ///< "--switch false", as Python's parsers take it
+  /// What else a word may be that is no option: an error, or nothing.
+  std::function<std::optional<Error>(std::string_view typed)> unknown = {};
+};
+
+/// An option as it was typed.
+struct Typed {
+  const Option* option;
+  std::string value;  ///< "true" of a switch, "" where the value was left out
+};
+
+struct Words {
+  std::vector<std::string> operands;
+  std::vector<Typed> typed;  ///< in that order
+  bool asks_help = false;
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// The last value that was typed for it, or null.
+  const std::string* find(std::string_view name) const;
+  std::string text(std::string_view name, std::string_view otherwise = {}) const;
+  std::string operand(std::size_t index = 0) const;
+};
+
+/// "-h --help", which commands that people type take.
+extern const Option kHelp;
+
+Result<Words> read_words(const Syntax& syntax, Arguments arguments);
+
+/// A mistake in the words: "train: MODEL is required (see memtape train --help)".
+Error mistake(const Syntax& syntax, std::string what);
+
+/// What the words say, in the order of the table; of an option that does not add up once.
+NamedValues in_table_order(const Words& words, const Table& table);
+
+}  // namespace memtape::option

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "option/help.h"
+
+#include <array>
+
+#include <gmock/gmock.h>
+
+namespace memtape::option {
+namespace {
+
+constexpr std::array kOptions{
+    Option{"--gpus -g", "N", "how many", "Hardware", Whole{}, "1"},
+    Option{"--a-name-that-leaves-no-room-beside-it", "VALUE", "what it does"},
+    Option{"--hidden", "N"},
+};
+
+Syntax syntax() {
+  Syntax made{.command = "fit",
+              .operands = {{"MODEL", "a name"}, {"FILE", "more", false, true}},
+              .summary = "what fits",
+              .example = "memtape fit x"};
+  add(std::span<const Option>(kOptions), made.table);
+  return made;
+}
+
+TEST(Help, ShowsGroupsDefaultsAndAnExample) {
+  EXPECT_EQ(help_text(syntax()), R"(what fits
+Usage: memtape fit [options] MODEL [FILE...]
+
+Positionals:
+  MODEL                                   a name
+  FILE                                    more
+
+Hardware:
+  --gpus -g N                             how many (1)
+
+Options:
+  --a-name-that-leaves-no-room-beside-it VALUE
+                                          what it does
+
+Example:
+  memtape fit x
+)");
+}
+
+TEST(Help, IsATableInMarkdown) {
+  EXPECT_THAT(help_markdown(syntax()), testing::HasSubstr("| `--gpus -g N` | how many (1) |"));
+}
+
+}  // namespace
+}  // namespace memtape::option
