@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "framework/deepspeed/ds_config.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::deepspeed {
 namespace {
