@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "exports/parts.h"
-#include "launch/torchtitan_flavors.h"
+#include "launch/torchtitan_names.h"
 
 namespace memtape::exports {
 namespace {
@@ -17,50 +17,20 @@ namespace {
 /// Sections with their lines.
 using Sections = std::map<std::string, std::vector<std::string>>;
 
-/// --strategy's keys and the sections that they are set in.
-struct Home {
-  std::string_view key, section;
-};
-constexpr auto kHomes = std::to_array<Home>({
-    {"selective_ac_option", "activation_checkpoint"},
-    {"early_stop", "activation_checkpoint"},
-    {"mixed_precision_param", "training"},
-    {"mixed_precision_reduce", "training"},
-    {"enable_cpu_offload", "training"},
-    {"fsdp_reshard_after_forward", "parallelism"},
-    {"disable_loss_parallel", "parallelism"},
-    {"data_parallel_replicate_degree", "parallelism"},
-    {"context_parallel_rotate_method", "parallelism"},
-    {"pipeline_parallel_schedule", "parallelism"},
-    {"pipeline_parallel_microbatch_size", "parallelism"},
-    {"pipeline_parallel_layers_per_stage", "parallelism"},
-    {"pipeline_parallel_first_stage_less_layers", "parallelism"},
-    {"pipeline_parallel_last_stage_less_layers", "parallelism"},
-    {"early_step_in_backward", "optimizer"},
-    {"components", "compile"},
-});
-
-/// Sizes by memtape's names.
-constexpr auto kSizes = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"tp", "tensor_parallel_degree"},
-    {"pp", "pipeline_parallel_degree"},
-    {"cp", "context_parallel_degree"},
-    {"ep", "expert_parallel_degree"},
-    {"etp", "expert_tensor_parallel_degree"},
-});
-
 Result<void> add_strategy(const Training& plan, Sections& sections) {
   const auto text = said(plan.options, "strategy");
   if (!text) return {};
   const Result<Config> strategy = Config::parse(*text, "--strategy");
   if (!strategy) return tl::unexpected(strategy.error());
   for (const std::string& key : strategy->keys()) {
-    if (key == "compile") {
-      sections["compile"].push_back("enable = " + strategy->json(key));
+    if (key == "compile" || key == "components") {
+      const char* const name = key == "compile" ? "enable" : "components";
+      sections["compile"].push_back(fmt::format("{} = {}", name, strategy->json(key)));
       continue;
     }
-    const auto home = std::ranges::find(kHomes, key, &Home::key);
-    if (home == kHomes.end())
+    const auto members = launch::torchtitan_members();
+    const auto home = std::ranges::find(members, key, &launch::TitanMember::key);
+    if (home == members.end())
       return unsupported(fmt::format("no toml says {}", key), "--export",
                          "leave it out of --strategy");
     sections[std::string(home->section)].push_back(
@@ -110,9 +80,9 @@ Result<void> check_others(const Training& plan) {
       {"framework", "gpus", "dp", "micro-batch-size", "global-batch-size", "sequence-length",
        "gradient-checkpointing", "optimizer", "optimizer-impl", "max-grad-norm", "strategy"});
   for (const auto& [name, value] : plan.options) {
-    const bool known =
-        is_of_question(name) || std::ranges::find(kSaid, name) != kSaid.end() ||
-        std::ranges::find(kSizes, name, [](const auto& s) { return s.first; }) != kSizes.end();
+    const auto sizes = launch::torchtitan_sizes();
+    const bool known = is_of_question(name) || std::ranges::find(kSaid, name) != kSaid.end() ||
+                       std::ranges::find(sizes, name, &launch::TitanSize::option) != sizes.end();
     if (!known)
       return unsupported("no toml of torchtitan says that", fmt::format("--{} {}", name, value),
                          "leave it out");
@@ -154,7 +124,7 @@ Result<Export> export_torchtitan(const Training& plan, const Facts& facts) {
                        fmt::format("flavor = \"{}\"", flavor->flavor),
                        fmt::format("hf_assets_path = \"./assets/hf/{}\"",
                                    flavor->id.substr(flavor->id.find('/') + 1))};
-  for (const auto& [option, key] : kSizes)
+  for (const auto& [option, key] : launch::torchtitan_sizes())
     if (const auto size = said(plan.options, option))
       sections["parallelism"].push_back(fmt::format("{} = {}", key, *size));
   if (const auto added = add_strategy(plan, sections); !added) return tl::unexpected(added.error());

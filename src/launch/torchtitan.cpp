@@ -16,7 +16,7 @@
 #include "launch/setting_names.h"
 #include "launch/setting_rows.h"
 #include "launch/settings/toml.h"
-#include "launch/torchtitan_flavors.h"
+#include "launch/torchtitan_names.h"
 
 namespace memtape::launch {
 namespace {
@@ -219,20 +219,15 @@ Result<void> add_model(Settings& settings, Translation& translation) {
 
 /// How many GPUs there are, and the sizes of the mesh.
 void add_mesh(Settings& settings, const LaunchCommand& command, Translation& translation) {
-  const auto add = [&](const char* option, std::int64_t size) {
-    if (size > 1) translation.add(option, size);
-  };
   const std::int64_t tp = degree(settings, "tensor_parallel_degree", 1),
                      pp = degree(settings, "pipeline_parallel_degree", 1),
                      cp = degree(settings, "context_parallel_degree", 1),
                      replicate = degree(settings, "data_parallel_replicate_degree", 1),
                      shard = degree(settings, "data_parallel_shard_degree",
                                     degree(settings, "data_parallel_degree", -1));
-  add("tp", tp);
-  add("pp", pp);
-  add("cp", cp);
-  add("ep", degree(settings, "expert_parallel_degree", 1));
-  add("etp", degree(settings, "expert_tensor_parallel_degree", 1));
+  for (const TitanSize& size : torchtitan_sizes())
+    if (const std::int64_t n = degree(settings, size.key, 1); n > 1)
+      translation.add(size.option, n);
   if (shard > 0) translation.add("dp", shard * replicate);
   if (!command.gpus() && shard > 0) translation.add("gpus", shard * replicate * tp * pp * cp);
   const std::int64_t gpus = command.gpus().value_or(shard * replicate * tp * pp * cp);
@@ -240,14 +235,15 @@ void add_mesh(Settings& settings, const LaunchCommand& command, Translation& tra
                                  .value_or(settings.whole("training.batch_size").value_or(8));
   translation.add("micro-batch-size", batch);
   const std::int64_t global = settings.whole("training.global_batch_size").value_or(-1);
-  const std::int64_t at_once = batch * std::max<std::int64_t>(1, gpus / (tp * pp * cp));
-  if (global < 1) return;
+  const std::int64_t ranks = std::max<std::int64_t>(1, tp * pp * cp);
+  const std::int64_t at_once = batch * std::max<std::int64_t>(1, gpus / ranks);
+  if (global < 1 || at_once < 1) return;
   if (global % at_once != 0)
     settings.fail(*settings.find("training.global_batch_size"),
                   fmt::format("{} is no multiple of local batches times data parallel GPUs, {}",
                               global, at_once),
                   fmt::format("a multiple of {}", at_once));
-  add("gradient-accumulation", global / at_once);
+  if (global > at_once) translation.add("gradient-accumulation", global / at_once);
 }
 
 void add_titan_checkpointing(Settings& settings, Translation& translation) {
@@ -268,41 +264,26 @@ void add_titan_optimizer(Settings& settings, Translation& translation) {
     translation.add("max-grad-norm", *norm);
 }
 
-/// Members of --strategy that torchtitan has by these names.
-constexpr auto kPipelineRows = std::to_array<SettingRow>(
-    {{"parallelism.pipeline_parallel_schedule", "pipeline_parallel_schedule", RowKind::text},
-     {"parallelism.pipeline_parallel_microbatch_size", "pipeline_parallel_microbatch_size"},
-     {"parallelism.pipeline_parallel_layers_per_stage", "pipeline_parallel_layers_per_stage"},
-     {"parallelism.pipeline_parallel_first_stage_less_layers",
-      "pipeline_parallel_first_stage_less_layers"},
-     {"parallelism.pipeline_parallel_last_stage_less_layers",
-      "pipeline_parallel_last_stage_less_layers"}});
-constexpr auto kSwitchRows = std::to_array<SettingRow>(
-    {{"optimizer.early_step_in_backward", "early_step_in_backward", RowKind::on_alone},
-     {"activation_checkpoint.early_stop", "early_stop", RowKind::truth},
-     {"training.enable_cpu_offload", "enable_cpu_offload", RowKind::on_alone},
-     {"parallelism.disable_loss_parallel", "disable_loss_parallel", RowKind::on_alone}});
+const Setting* find_member(const Settings& settings, const TitanMember& member) {
+  if (member.section == "parallelism") return in_sections(settings, member.key);
+  return settings.find(fmt::format("{}.{}", member.section, member.key));
+}
 
 /// What memtape's --strategy takes by torchtitan's own names.
 std::string strategy_of(Settings& settings) {
   JsonObject strategy;
-  const auto add = [&](std::string_view key, const Setting* setting) {
-    if (setting) strategy.add(key, setting->value.text);
-  };
   strategy.add("version", newest_day(settings));
-  const Setting* const option = settings.find("activation_checkpoint.selective_ac_option");
-  add("selective_ac_option", option);
   const std::string mode = settings.text("activation_checkpoint.mode").value_or("selective");
-  if (mode == "selective" && !option)
+  if (mode == "selective" && !settings.find("activation_checkpoint.selective_ac_option"))
     strategy.add("selective_ac_option", "2");  // ActivationCheckpoint's default
-  add("mixed_precision_param", settings.find("training.mixed_precision_param"));
-  add("mixed_precision_reduce", settings.find("training.mixed_precision_reduce"));
-  for (const char* key : {"fsdp_reshard_after_forward", "context_parallel_rotate_method"})
-    add(key, in_sections(settings, key));
-  add_members(kPipelineRows, settings, strategy);
-  if (const std::int64_t n = degree(settings, "data_parallel_replicate_degree", 1); n > 1)
-    strategy.add("data_parallel_replicate_degree", n);
-  add_members(kSwitchRows, settings, strategy);
+  for (const TitanMember& member : torchtitan_members()) {
+    const Setting* const setting = find_member(settings, member);
+    const bool is_moot =
+        member.key == "data_parallel_replicate_degree" && degree(settings, member.key, 1) <= 1;
+    if (!setting || is_moot) continue;
+    const SettingRow row{setting->name, member.key, member.kind};
+    add_members({&row, 1}, settings, strategy);
+  }
   if (settings.on("training.compile") || settings.on("compile.enable")) {
     strategy.add("compile", true);
     if (settings.find("compile.components"))
