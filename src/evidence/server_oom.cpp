@@ -41,8 +41,11 @@ OomMessage kv_tokens(std::string_view rest) {
 }
 
 /// "Free memory on device cuda:0 (19.77/22.05 GiB) on startup is less than desired GPU memory
-/// utilization (0.9, 19.84 GiB)."
+/// utilization (0.9, 19.84 GiB)." A start that went well begins its account with the same words:
+/// "Free memory on device (77.78/79.33 GiB) on startup. Desired GPU memory utilization is ...".
 std::optional<OomMessage> start_up(std::string_view rest) {
+  const std::size_t less = rest.find("is less than desired");
+  if (less == rest.npos || rest.substr(0, less).find(". ") != rest.npos) return std::nullopt;
   OomMessage m;
   m.wording = ServerWording::vllm_start_up;
   if (const auto gpu = whole_after(rest.substr(0, rest.find('(')), "cuda:"))

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,6 +41,11 @@ constexpr std::array kPhrases{
     Phrase{"vllm", "kv_tokens", "GPU KV cache size:", "GPU KV cache size:", Unit::count},
     Phrase{"vllm", "blocks", "# GPU blocks:", "# GPU blocks:", Unit::count},
     Phrase{"vllm", "blocks", "# CUDA blocks:", "# CUDA blocks:", Unit::count},
+    Phrase{"vllm", "kv_cache_in_use", "Current kv cache memory in use is",
+           "Current kv cache memory in use is"},
+    Phrase{"vllm", "gpu_memory_utilization", "Desired GPU memory utilization is (",
+           "Desired GPU memory utilization is (", Unit::ratio},
+    Phrase{"vllm", "cuda_graph", "CUDA graph pool memory:", "CUDA graph pool memory:"},
     Phrase{"vllm", "max_concurrency", "Maximum concurrency for", "per request:", Unit::ratio},
     Phrase{"vllm", "cuda_graph", "Graph capturing finished", "took "},
     Phrase{"sglang", "distributed", "Init torch distributed ends", "mem usage="},
@@ -96,9 +102,9 @@ std::optional<Quantity> bytes_at(std::string_view text, Bytes scale) {
   return Quantity{static_cast<Bytes>(*number * static_cast<double>(scale)), 0};
 }
 
-/// "rank 3" of "[rank3]:", "[Rank 3]", "TP3]", "(VllmWorker rank=3 pid=12)".
+/// "rank 3" of "[rank3]:", "[Rank 3]", "TP3]", "(VllmWorker rank=3 pid=12)", "(Worker_TP3 pid=12)".
 std::string rank_of(std::string_view line) {
-  for (const std::string_view mark : {"[rank", "[Rank ", " TP", "rank="}) {
+  for (const std::string_view mark : {"[rank", "[Rank ", " TP", "rank=", "Worker_TP"}) {
     const std::size_t at = line.find(mark);
     if (at == line.npos) continue;
     std::size_t used = 0;
@@ -159,6 +165,42 @@ void read_phrases(std::string_view line, std::size_t number, FigureList& figures
   }
 }
 
+/// What each start of vLLM says since 0.10.2: "Free memory on device (77.78/79.33 GiB) on startup.
+/// Desired GPU memory utilization is (0.85, 67.43 GiB). Actual usage is 16.92 GiB for weight, 5.66
+/// GiB for peak activation, 0.13 GiB for non-torch memory, and 1.34 GiB for CUDAGraph memory."
+void read_vllm_usage(std::string_view line, std::size_t number, FigureList& figures) {
+  const auto add = [&](std::string_view name, std::string_view text) {
+    if (const auto quantity = quantity_at(text))
+      figures.add({.program = "vllm",
+                   .name = std::string(name),
+                   .where = rank_of(line),
+                   .first = static_cast<double>(quantity->bytes),
+                   .within = quantity->within,
+                   .line = number});
+  };
+  const auto add_behind = [&](std::string_view name, std::string_view phrase, char sign) {
+    const std::size_t at = line.find(phrase);
+    const std::size_t found = at == line.npos ? at : line.find(sign, at);
+    if (found != line.npos) add(name, line.substr(found + 1));
+  };
+  if (line.find("Actual usage is ") == line.npos) return;
+  add_behind("device", "Free memory on device", '/');
+  add_behind("share", "Desired GPU memory utilization is (", ',');
+  using NamedPhrase = std::pair<std::string_view, std::string_view>;
+  for (const auto& [phrase, name] :
+       {NamedPhrase{" for weight", "weights"},
+        NamedPhrase{" for consumed memory (weights + non-torch)", "weights_and_non_torch"},
+        NamedPhrase{" for peak activation", "activation_peak"},
+        NamedPhrase{" for non-torch memory", "non_torch"},
+        NamedPhrase{" for CUDAGraph memory", "cuda_graph"}}) {
+    const std::string_view before = line.substr(0, line.find(phrase));
+    const std::size_t unit = before.rfind(' ');
+    const std::size_t value = unit == 0 ? before.npos : before.rfind(' ', unit - 1);
+    if (before.size() < line.size() && unit != before.npos && value != before.npos)
+      add(name, before.substr(value));
+  }
+}
+
 /// "load_tensors:        CUDA0 model buffer size = 48928.09 MiB"
 void read_llamacpp(std::string_view line, std::size_t number, FigureList& figures) {
   constexpr std::string_view kBuffer = " buffer size = ";
@@ -190,6 +232,7 @@ std::vector<LogFigure> log_figures(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
     read_phrases(line, number, figures);
+    read_vllm_usage(line, number, figures);
     read_llamacpp(line, number, figures);
     for (LogFigure& figure : tables.read(line, number)) figures.add(std::move(figure));
   }
