@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `memtape`, `python -m memtape`, `uvx memtape`. This process becomes the program."""
+"""The command line: `memtape`, `python -m memtape`. This process becomes the program."""
 import os
 import sys
 

@@ -16,7 +16,7 @@ def _load() -> ctypes.CDLL:
     try:
         native = ctypes.CDLL(path)
     except OSError as problem:
-        raise Error(f"cannot be loaded: {problem}", path, "pip install --force-reinstall memtape, or MEMTAPE_LIBRARY=PATH") from None
+        raise Error(f"cannot be loaded: {problem}", path, "pip install --force-reinstall WHEEL, or MEMTAPE_LIBRARY=PATH") from None
     native.memtape_answer.restype = ctypes.c_void_p
     native.memtape_answer.argtypes = [ctypes.c_char_p, ctypes.POINTER(ctypes.c_int)]
     native.memtape_free.argtypes = [ctypes.c_void_p]
@@ -60,7 +60,7 @@ def run(words: List[str], environment: Optional[Mapping[str, str]] = None, given
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, input=given.encode("utf-8", "replace"),
                               env=None if environment is None else dict(environment))
     except OSError as problem:
-        raise Error(f"cannot be started: {problem.strerror}", command[0], "pip install --force-reinstall memtape") from None
+        raise Error(f"cannot be started: {problem.strerror}", command[0], "pip install --force-reinstall WHEEL") from None
     if done.returncode in (0, 1):
         return done.stdout.decode("utf-8"), done.returncode
     raise _told(done.stderr.decode("utf-8", "replace"), done.returncode)
