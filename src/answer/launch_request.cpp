@@ -70,8 +70,7 @@ ServeCommand serving(const launch::Translation& said, RawOptions raw,
 
 Result<void> check_asked_of_training(const LaunchOptions& options) {
   for (const auto& [name, value] : options.given.values)
-    if (name != "solve" && name != "compare" &&
-        is_server_question(name))
+    if (name != "solve" && name != "compare" && is_server_question(name))
       return bad_input("is asked of servers, this is a training", fmt::format("--{}", name));
   return {};
 }

@@ -132,7 +132,7 @@ Result<void> add_launcher(const LaunchCommand& command, Translation& translation
 
 const transformers::TrlConfig* config_of(TrlProgram program) {
   using namespace transformers;
-  constexpr std::array<const TrlConfig*, 9> kConfigs{nullptr, &kSft, &kDpo,  &kReward, &kGrpo,
+  constexpr std::array<const TrlConfig*, 9> kConfigs{nullptr, &kSft,  &kDpo, &kReward, &kGrpo,
                                                      &kKto,   &kRloo, &kCpo, &kOrpo};
   return kConfigs[static_cast<std::size_t>(program)];
 }
@@ -140,8 +140,9 @@ const transformers::TrlConfig* config_of(TrlProgram program) {
 std::vector<std::string_view> training_argument_fields() {
   std::vector<std::string_view> names = transformers::training_argument_names();
   std::erase_if(names, [](std::string_view name) {
-    return transformers::is_trl_argument(name) || name == "scored_tokens" || name == "cut_cross_entropy" ||
-           name == "pref_loss" || name == "prepare_model_for_kbit_training" ||
+    return transformers::is_trl_argument(name) || name == "scored_tokens" ||
+           name == "cut_cross_entropy" || name == "pref_loss" ||
+           name == "prepare_model_for_kbit_training" ||
            (name.starts_with("lora_") && name.ends_with("_kernel"));
   });
   return names;
@@ -164,8 +165,8 @@ Result<void> add_training_arguments(Settings& settings, Translation& translation
     std::erase_if(translation.options,
                   [](const auto& o) { return o.first == "bf16" || o.first == "fp16"; });
   for (const Setting& setting : settings.all()) {
-    const bool known =
-        is_field(setting.name) || (program != TrlProgram::none && transformers::is_trl_argument(setting.name));
+    const bool known = is_field(setting.name) ||
+                       (program != TrlProgram::none && transformers::is_trl_argument(setting.name));
     const bool unset = setting.value.kind == YamlNode::Kind::null ||
                        (setting.value.text == "None" && setting.name != "max_length");
     if (!known || unset) continue;

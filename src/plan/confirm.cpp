@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "report/headline.h"
 #include "framework/train_arguments.h"
+#include "report/headline.h"
 
 namespace memtape::plan {
 

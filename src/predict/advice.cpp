@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "framework/train_arguments.h"
 #include "predict/command_text.h"
 #include "predict/levers.h"
-#include "framework/train_arguments.h"
 
 namespace memtape {
 namespace {

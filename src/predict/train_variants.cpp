@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/train_variants.h"
 
-#include "report/headline.h"
 #include "framework/train_arguments.h"
+#include "report/headline.h"
 
 namespace memtape {
 

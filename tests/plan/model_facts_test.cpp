@@ -35,8 +35,8 @@ TEST(ModelFacts, TellExpertsFromTheRest) {
   EXPECT_EQ(deepseek.experts, 64);
   EXPECT_EQ(deepseek.expert_layers, 26);
   EXPECT_EQ(deepseek.expert_ffn, 1408);
-  const double share = static_cast<double>(deepseek.expert_parameters()) /
-                       static_cast<double>(deepseek.parameters);
+  const double share =
+      static_cast<double>(deepseek.expert_parameters()) / static_cast<double>(deepseek.parameters);
   EXPECT_GT(share, 0.9);
   EXPECT_LT(share, 1.0);
 }

@@ -17,9 +17,9 @@ Config config_of(std::string_view model) {
 
 /// Families that are tied unless told otherwise, in configurations that say nothing.
 TEST(BuiltModel, CountsATiedHeadOnce) {
-  for (const char* name : {"google/gemma-2-2b", "tiiuae/falcon-7b", "bigscience/bloom-560m",
-                           "openai-community/gpt2", "facebook/opt-1.3b", "bigcode/starcoder2-3b",
-                           "mosaicml/mpt-7b", "CohereLabs/aya-23-8B"}) {
+  for (const char* name :
+       {"google/gemma-2-2b", "tiiuae/falcon-7b", "bigscience/bloom-560m", "openai-community/gpt2",
+        "facebook/opt-1.3b", "bigcode/starcoder2-3b", "mosaicml/mpt-7b", "CohereLabs/aya-23-8B"}) {
     const BuiltModel built = *built_model(config_of(name));
     EXPECT_FALSE(built.has_own_head) << name;
     EXPECT_EQ(built.parameters, find_model(name)->parameters) << name;

@@ -8,13 +8,13 @@
 
 #include "base/text.h"
 #include "framework/litgpt/gpt.h"
+#include "framework/torch/lora_config.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch/strategy.h"
 #include "framework/transformers/bitsandbytes_optimizer.h"
 #include "ghost/ops/creation.h"
 #include "nn/module.h"
 #include "release/litgpt_changes.h"
-#include "framework/torch/lora_config.h"
 
 namespace memtape::litgpt {
 namespace {

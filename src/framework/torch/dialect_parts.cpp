@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "family/registry.h"
-#include "framework/torch/strategy.h"
 #include "framework/torch/lora_config.h"
+#include "framework/torch/strategy.h"
 
 namespace memtape::torch {
 namespace {

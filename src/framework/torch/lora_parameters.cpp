@@ -170,8 +170,7 @@ Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& m
   if (gate != up)
     return bad_input("peft adapts the gate and the up projection of experts together",
                      "--lora-targets", std::string(names->gate) + " and " + std::string(names->up));
-  if (const Result<void> good = check(recipe, family); !good)
-    return tl::unexpected(good.error());
+  if (const Result<void> good = check(recipe, family); !good) return tl::unexpected(good.error());
   ParameterTargets found;
   for (const std::string_view name : names->all()) found.converted.push_back(name);
   for (const nn::NamedModule& module : modules)

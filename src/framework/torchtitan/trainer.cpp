@@ -52,9 +52,9 @@ Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Job& whole
   }
   driven->materialize();
   // The generator of batches held one until it made the next.
-  const torch::StaticBytes statics = torch::run_steps(
-      with_precision_of(recipe, job), *driven,
-      {.keeps_batch = !job.has(changes::kTitanGroupsHeads), .keeps_losses = true});
+  const torch::StaticBytes statics =
+      torch::run_steps(with_precision_of(recipe, job), *driven,
+                       {.keeps_batch = !job.has(changes::kTitanGroupsHeads), .keeps_losses = true});
   if (session.error) return tl::unexpected(*session.error);
   return torch::TrainRun{std::move(session.tape), statics, false};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/torch/model_setup.h"
+#include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/grokadamw.h"
 #include "framework/transformers/low_rank/create.h"
@@ -14,7 +15,6 @@
 #include "framework/transformers/stable_adamw.h"
 #include "framework/transformers/torchao_adamw.h"
 #include "nn/layers.h"
-#include "framework/transformers/arguments/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {

@@ -16,6 +16,7 @@
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/transformers/accelerate_loop.h"
+#include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/axolotl/lora_kernels.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
@@ -42,7 +43,6 @@
 #include "ghost/ops/sum_of_bools.h"
 #include "model/type_of.h"
 #include "nn/layers.h"
-#include "framework/transformers/arguments/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {

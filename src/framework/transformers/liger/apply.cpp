@@ -127,8 +127,7 @@ bool is_norm(const ModuleNode& node, const Kernels& kernels) {
 
 /// Olmo's last norm is patched as Llama's is, whatever those of its layers are.
 bool in_place(const ModuleNode& node, const Kernels& kernels) {
-  return kernels.norms_in_place ||
-         (node.name == "norm" && kernels.family.substr(0, 4) == "olmo");
+  return kernels.norms_in_place || (node.name == "norm" && kernels.family.substr(0, 4) == "olmo");
 }
 
 Result<void> check(const Kernels* kernels, std::string_view family, const LigerRecipe& recipe) {

@@ -9,11 +9,11 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "framework/torch/optimizer_in_backward.h"
+#include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/low_rank/galore_adafactor.h"
 #include "framework/transformers/low_rank/galore_adamw.h"
 #include "framework/transformers/low_rank/galore_adamw_8bit.h"
 #include "nn/layers.h"
-#include "framework/transformers/arguments/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {
