@@ -132,7 +132,13 @@ class SampleProgram {
 
   BlockId take(Category category, ScopeId scope, const Shape& shape,
                std::pair<const char*, const char*> made, DType dtype = DType::bfloat16) {
-    Why why{made.first, made.second, scope, category, phase_, dtype, {}};
+    Why why{.op = made.first,
+            .node = made.second,
+            .scope = scope,
+            .category = category,
+            .phase = phase_,
+            .dtype = dtype,
+            .shape = {}};
     std::int64_t count = 1;
     for (int d : shape) {
       why.shape.dims[why.shape.rank++] = d;

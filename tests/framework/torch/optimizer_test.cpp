@@ -142,7 +142,7 @@ Events events_since(const Tape& tape, std::size_t event, BlockId first_block) {
 
 TrainRecipe recipe_of(const Case& c) {
   const std::vector<NamedValue> options{{"optimizer", c.optimizer}, {"optimizer-impl", c.form}};
-  static const Framework kPlain{.name = "torch"};
+  static const Framework kPlain{.name = "torch", .summary = "the plain loop"};
   static const Framework* const kKnown[]{&kPlain};
   return train_recipe(options, kKnown).value();
 }
