@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options_page.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "answer/command_options.h"
 #include "command_parsers.h"
+#include "framework/train_arguments.h"
 #include "framework/transformers/arguments/training_arguments.h"
 #include "framework/transformers/arguments/trl_config.h"
 #include "option/help.h"
@@ -95,13 +98,24 @@ std::string page_of_engines() {
   return text;
 }
 
+/// Train's options stand under `train` alone.
+std::string page_of(const Command& command) {
+  option::Syntax syntax = syntax_of(command, {});
+  const option::Table& of_train = all_train_options();
+  const bool is_train = command.name == "train";
+  const auto erased = is_train ? 0 : std::erase_if(syntax.table, [&](const option::Option* option) {
+    return std::ranges::find(of_train, option) != of_train.end();
+  });
+  return option::help_markdown(syntax) + (erased > 0 ? "\nAnd options of `train`.\n" : "");
+}
+
 }  // namespace
 
 std::string options_page() {
   constexpr std::array<const char*, 1> kServe{"serve"};
   std::string text(kHead);
   for (const Command& command : commands()) {
-    text += "\n" + option::help_markdown(syntax_of(command, {}));
+    text += "\n" + page_of(command);
     if (command.name == "plan") text += "\n" + option::help_markdown(syntax_of(command, kServe));
     if (command.name == "serve") text += page_of_engines();
   }
