@@ -15,13 +15,15 @@
 namespace memtape::option {
 namespace {
 
-constexpr std::int64_t kUnbounded = Whole{}.most;
+/// Whether people need not hear of the upper bound: it is there for arithmetic.
+bool is_open(Whole range) {
+  return range.most == Whole{}.most || range.most >= std::int64_t{1} << 40;
+}
 
 std::string whole_hint(Whole range) {
   if (range.unit == Unit::bytes) return "a whole number of bytes, or a size like 24GiB or 80GB";
-  return range.most < kUnbounded
-             ? fmt::format("a whole number from {} to {}", range.least, range.most)
-             : fmt::format("a whole number of {} or more", range.least);
+  return is_open(range) ? fmt::format("a whole number of {} or more", range.least)
+                        : fmt::format("a whole number from {} to {}", range.least, range.most);
 }
 
 /// Digits alone: a number that is too large is one all the same.
@@ -65,7 +67,7 @@ Result<bool> read_on_off(std::string_view name, std::string_view text) {
 Result<std::int64_t> read_whole(std::string_view name, std::string_view text, Whole range) {
   const std::optional<std::int64_t> n = typed(text, range.unit);
   if (n && *n >= range.least && *n <= range.most) return *n;
-  if (range.most == kUnbounded && (n ? *n > range.most : is_whole(text)))
+  if (is_open(range) && (n ? *n > range.most : is_whole(text)))
     return unusable(name, text, fmt::format("at most {}", range.most));
   return unusable(name, text, whole_hint(range));
 }
