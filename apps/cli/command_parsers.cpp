@@ -196,7 +196,7 @@ Result<Request> parse_verify_serve(Arguments arguments) {
       words.push_back(arguments[i]);
     }
   }
-  Result<answer::ServeWords> read = answer::read_serve_words(words);
+  Result<answer::ServeWords> read = answer::read_serve_words({.words = words});
   if (!read) return tl::unexpected(read.error());
   if (!read->help.empty()) return Message{std::move(read->help)};
   options.serve = std::move(read->command);
@@ -204,7 +204,7 @@ Result<Request> parse_verify_serve(Arguments arguments) {
 }
 
 Result<Request> parse_serve(const Command&, Arguments arguments) {
-  Result<answer::ServeWords> words = answer::read_serve_words(arguments);
+  Result<answer::ServeWords> words = answer::read_serve_words({.words = arguments});
   if (!words) return tl::unexpected(words.error());
   if (!words->help.empty()) return Message{std::move(words->help)};
   return std::move(words->command);

@@ -71,8 +71,8 @@ AnswerProcess::Work work_of(std::string body, std::string_view command,
 AnswerProcess::Work lookup(std::string_view command, std::string_view name,
                            const answer::Outside& hub) {
   answer::Request request;
-  request.words.emplace_back(command);
-  if (!name.empty()) request.words.emplace_back(name);
+  request.argv.emplace_back(command);
+  if (!name.empty()) request.argv.emplace_back(name);
   return [request = std::move(request), &hub] { return answered(request, hub); };
 }
 

@@ -20,6 +20,7 @@
 #include "answer/show.h"
 #include "answer/train_answer.h"
 #include "base/text.h"
+#include "framework/train_arguments.h"
 #include "report/json_writer.h"
 
 namespace memtape::answer {
@@ -27,8 +28,6 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kCommands{
     "train", "serve", "fits", "plan train", "plan serve", "models", "gpus", "options", "--"};
-
-using PlainWords = std::vector<const char*>;
 
 Result<void> check_no_files(const std::string& html, const std::string& snapshot) {
   const bool page = !html.empty();
@@ -57,23 +56,23 @@ Result<Answered> serve(const ServeCommand& command, Form form, const Outside& ou
   return Answered{std::move(*text), exit_code(*serving, command.strict)};
 }
 
-Result<Answered> train_words(Arguments words, Form form, const Outside& outside) {
-  const Result<RawOptions> options = read_train_words(words);
-  if (!options) return tl::unexpected(options.error());
-  return train(*options, form, outside);
+/// Reads what is told by the command's syntax and hands it on.
+template <class Answer>
+Result<Answered> read_by(const option::Syntax& syntax, const Told& told, const Answer& answer) {
+  const Result<option::Words> words = told.by(syntax);
+  if (!words) return tl::unexpected(words.error());
+  return answer(*words);
 }
 
-Result<Answered> serve_words(Arguments words, Form form, const Outside& outside) {
-  const Result<ServeWords> read = read_serve_words(words);
+Result<Answered> serve_told(const Told& told, Form form, const Outside& outside) {
+  const Result<ServeWords> read = read_serve_words(told);
   if (!read) return tl::unexpected(read.error());
   if (!read->help.empty()) return Answered{read->help, ExitCode::fits};
   return serve(read->command, form, outside);
 }
 
-Result<Answered> fits_words(Arguments words, Form form, const Outside& outside) {
-  const Result<FitsOptions> options = read_fits_words(words);
-  if (!options) return tl::unexpected(options.error());
-  const Result<FitsAnswer> answer = fits(*options, outside);
+Result<Answered> show_fits(const FitsOptions& options, Form form, const Outside& outside) {
+  const Result<FitsAnswer> answer = fits(options, outside);
   if (!answer) return tl::unexpected(answer.error());
   Result<std::string> text = shown(*answer, form);
   if (!text) return tl::unexpected(text.error());
@@ -81,23 +80,7 @@ Result<Answered> fits_words(Arguments words, Form form, const Outside& outside) 
                   answer->models.empty() ? ExitCode::does_not_fit : ExitCode::fits};
 }
 
-/// `plan train MODEL ...` and `plan serve MODEL ...`, after the first word.
-Result<Answered> plan(Arguments words, Form form, const Outside& outside) {
-  constexpr std::array<std::string_view, 2> kQuestions{"train", "serve"};
-  const std::string_view asked = words.empty() ? "" : words.front();
-  if (std::ranges::find(kQuestions, asked) == kQuestions.end())
-    return bad_input(fmt::format("cannot plan '{}', only train and serve", asked), "plan",
-                     suggestion(asked, kQuestions));
-  Result<PlanAnswer> plans = [&]() -> Result<PlanAnswer> {
-    if (asked == "serve") {
-      const auto options = read_plan_serve_words(words.subspan(1));
-      if (!options) return tl::unexpected(options.error());
-      return plan_serve(*options, outside);
-    }
-    const auto options = read_plan_train_words(words.subspan(1));
-    if (!options) return tl::unexpected(options.error());
-    return plan_train(*options, outside);
-  }();
+Result<Answered> show_plans(const Result<PlanAnswer>& plans, Form form) {
   if (!plans) return tl::unexpected(plans.error());
   Result<std::string> text = shown(*plans, form);
   if (!text) return tl::unexpected(text.error());
@@ -114,31 +97,15 @@ Result<Answered> launch(Arguments before, Arguments words, Form form, const Outs
   return serve(std::get<ServeCommand>(*meant), form, outside);
 }
 
-/// `models [MODEL]` and `gpus [ID]`: the operand; switches of the answer are passed over.
-Result<std::string> operand_of(Arguments words, const char* command) {
-  std::string operand;
-  for (const std::string_view word : words) {
-    if (word == "--json" || word == "--quiet" || word == "--explain") continue;
-    if (word.starts_with('-')) return bad_input(fmt::format("unknown option {}", word), command);
-    if (!operand.empty()) return bad_input(fmt::format("one argument too many: {}", word), command);
-    operand = word;
-  }
-  return operand;
-}
-
-Result<Answered> gpus(Arguments words) {
-  const Result<std::string> id = operand_of(words, "gpus");
-  if (!id) return tl::unexpected(id.error());
-  const Result<std::vector<Gpu>> found = gpus_named(*id);
+Result<Answered> show_gpus(const std::string& id) {
+  const Result<std::vector<Gpu>> found = gpus_named(id);
   if (!found) return tl::unexpected(found.error());
   return Answered{gpus_json(*found), ExitCode::fits};
 }
 
-Result<Answered> models(Arguments words, const Outside& outside) {
-  const Result<std::string> name = operand_of(words, "models");
-  if (!name) return tl::unexpected(name.error());
-  if (name->empty()) return Answered{models_json(), ExitCode::fits};
-  const Result<ModelSource> source = outside.model(*name);
+Result<Answered> show_models(const std::string& name, const Outside& outside) {
+  if (name.empty()) return Answered{models_json(), ExitCode::fits};
+  const Result<ModelSource> source = outside.model(name);
   if (!source) return tl::unexpected(source.error());
   const ModelFacts facts = facts_of(*source);
   if (source->config)
@@ -147,22 +114,81 @@ Result<Answered> models(Arguments words, const Outside& outside) {
   return Answered{model_json(facts), ExitCode::fits};
 }
 
+/// `models [MODEL]`, `gpus [ID]` and `options`, whose answer is JSON however it is asked for.
+option::Syntax catalog_syntax(std::string_view command) {
+  option::Syntax syntax{.command = command};
+  if (command != "options") syntax.operands.push_back({"ID", "", false});
+  option::add(output_options(), syntax.table);
+  return syntax;
+}
+
+/// "plan serve": what the command takes.
+option::Syntax syntax_of(std::string_view command) {
+  if (command == "train") return train_syntax();
+  if (command == "fits") return fits_syntax();
+  if (command == "plan train") return plan_train_syntax();
+  if (command == "plan serve") return plan_serve_syntax();
+  return catalog_syntax(command);
+}
+
+Result<Answered> answer_told(std::string_view command, const Told& told, Form form,
+                             const Outside& outside) {
+  if (command == "serve") return serve_told(told, form, outside);
+  return read_by(syntax_of(command), told, [&](const option::Words& words) -> Result<Answered> {
+    if (command == "train") return train(train_of(words, all_train_options()), form, outside);
+    if (command == "fits") return show_fits(fits_of(words), form, outside);
+    if (command == "plan train") return show_plans(plan_train(plan_train_of(words), outside), form);
+    if (command == "plan serve") return show_plans(plan_serve(plan_serve_of(words), outside), form);
+    if (command == "models") return show_models(words.operand(), outside);
+    if (command == "gpus") return show_gpus(words.operand());
+    return Answered{options_json(), ExitCode::fits};
+  });
+}
+
+Result<void> check_command(std::string_view command) {
+  constexpr std::array<std::string_view, 2> kQuestions{"train", "serve"};
+  if (std::ranges::find(kCommands, command) != kCommands.end()) return {};
+  if (command != "plan" && !command.starts_with("plan "))
+    return bad_input(fmt::format("unknown command {}", command), {},
+                     suggestion(command, kCommands));
+  const std::string_view asked = command.substr(std::min<std::size_t>(command.size(), 5));
+  return bad_input(fmt::format("cannot plan '{}', only train and serve", asked), "plan",
+                   suggestion(asked, kQuestions));
+}
+
 Result<Answered> answer_words(Arguments words, Form form, const Outside& outside) {
-  if (words.empty())
-    return bad_input("names no command", "request.argv", fmt::format("{}", kCommands.front()));
   const std::string_view first = words.front();
   const auto dashes = std::ranges::find(words, std::string_view("--"));
   if (first.starts_with('-') && dashes != words.end())
     return launch({words.begin(), dashes}, {dashes + 1, words.end()}, form, outside);
-  const Arguments rest = words.subspan(1);
-  if (first == "train") return train_words(rest, form, outside);
-  if (first == "serve") return serve_words(rest, form, outside);
-  if (first == "fits") return fits_words(rest, form, outside);
-  if (first == "plan") return plan(rest, form, outside);
-  if (first == "models") return models(rest, outside);
-  if (first == "gpus") return gpus(rest);
-  if (first == "options") return Answered{options_json(), ExitCode::fits};
-  return bad_input(fmt::format("unknown command {}", first), {}, suggestion(first, kCommands));
+  const bool has_question = first == "plan" && words.size() > 1;
+  const std::string command =
+      has_question ? fmt::format("{} {}", first, words[1]) : std::string(first);
+  if (const Result<void> known = check_command(command); !known)
+    return tl::unexpected(known.error());
+  return answer_told(command, {.words = words.subspan(has_question ? 2 : 1)}, form, outside);
+}
+
+Told told_by(const Request& request) {
+  Told told{.is_values = true, .values = request.options};
+  if (!request.model.empty()) told.operands.push_back(request.model);
+  return told;
+}
+
+/// The words of the command line that ask the same.
+Result<std::vector<std::string>> words_of(const Request& request) {
+  if (!request.argv.empty()) return request.argv;
+  const Told told = told_by(request);
+  const Result<option::Syntax> syntax =
+      request.command == "serve" ? serve_syntax_of(told) : syntax_of(request.command);
+  if (!syntax) return tl::unexpected(syntax.error());
+  const Result<option::Words> words = told.by(*syntax);
+  if (!words) return tl::unexpected(words.error());
+  std::vector<std::string> all = option::as_arguments(*words);
+  const std::size_t space = request.command.find(' ');
+  if (space != std::string::npos) all.insert(all.begin(), request.command.substr(space + 1));
+  all.insert(all.begin(), request.command.substr(0, space));
+  return all;
 }
 
 std::string argv_json(const std::vector<std::string>& words) {
@@ -212,9 +238,18 @@ Handed handed_with(const Request& request, std::vector<HandedFile> files) {
 }
 
 Result<Answered> answer_request(const Request& request, const Outside& outside) {
-  if (request.form == Form::argv) return Answered{argv_json(request.words), ExitCode::fits};
-  PlainWords words;
-  for (const std::string& word : request.words) words.push_back(word.c_str());
+  if (request.argv.empty())
+    if (const Result<void> known = check_command(request.command); !known)
+      return tl::unexpected(known.error());
+  if (request.form == Form::argv) {
+    const Result<std::vector<std::string>> words = words_of(request);
+    if (!words) return tl::unexpected(words.error());
+    return Answered{argv_json(*words), ExitCode::fits};
+  }
+  if (request.argv.empty())
+    return answer_told(request.command, told_by(request), request.form, outside);
+  std::vector<const char*> words;
+  for (const std::string& word : request.argv) words.push_back(word.c_str());
   return answer_words(words, request.form, outside);
 }
 

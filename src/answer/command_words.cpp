@@ -20,14 +20,6 @@ NamedValues typed_of(const Words& words, const option::Table& table) {
   return typed;
 }
 
-template <class Answered>
-Result<Answered> read(const Syntax& syntax, Arguments arguments,
-                      const std::function<Answered(const Words&)>& make) {
-  const Result<Words> words = option::read_words(syntax, arguments);
-  if (!words) return tl::unexpected(words.error());
-  return make(*words);
-}
-
 }  // namespace
 
 Syntax train_syntax() {
@@ -110,31 +102,21 @@ FitsOptions fits_of(const Words& words) {
   return {.values = typed_of(words, own), .output = output_of(words)};
 }
 
+Result<Words> Told::by(const Syntax& syntax) const {
+  return is_values ? option::read_values(syntax, operands, values)
+                   : option::read_words(syntax, words);
+}
+
 Result<RawOptions> read_train_words(Arguments arguments) {
-  return read<RawOptions>(train_syntax(), arguments,
-                          [](const Words& words) { return train_of(words, all_train_options()); });
-}
-
-Result<PlanTrainOptions> read_plan_train_words(Arguments arguments) {
-  return read<PlanTrainOptions>(plan_train_syntax(), arguments,
-                                [](const Words& words) { return plan_train_of(words); });
-}
-
-Result<PlanServeOptions> read_plan_serve_words(Arguments arguments) {
-  return read<PlanServeOptions>(plan_serve_syntax(), arguments,
-                                [](const Words& words) { return plan_serve_of(words); });
-}
-
-Result<FitsOptions> read_fits_words(Arguments arguments) {
-  return read<FitsOptions>(fits_syntax(), arguments, fits_of);
+  const Result<Words> words = option::read_words(train_syntax(), arguments);
+  if (!words) return tl::unexpected(words.error());
+  return train_of(*words, all_train_options());
 }
 
 Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched) {
-  return read<LaunchOptions>(launch_syntax(), before, [&](const Words& words) {
-    LaunchOptions options{train_of(words, launch_table()), {launched.begin(), launched.end()}};
-    options.given.model.clear();
-    return options;
-  });
+  const Result<Words> words = option::read_words(launch_syntax(), before);
+  if (!words) return tl::unexpected(words.error());
+  return LaunchOptions{train_of(*words, launch_table()), {launched.begin(), launched.end()}};
 }
 
 }  // namespace memtape::answer

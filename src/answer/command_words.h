@@ -27,15 +27,23 @@ PlanTrainOptions plan_train_of(const option::Words& words, std::size_t first = 0
 PlanServeOptions plan_serve_of(const option::Words& words, std::size_t first = 0);
 FitsOptions fits_of(const option::Words& words);
 
-/// The words after `train`, `plan train`, `plan serve` and `fits`; --help is the program's.
+/// What is said to a command: words as a shell has them, or a program's values.
+struct Told {
+  Arguments words = {};
+  bool is_values = false;
+  std::vector<std::string> operands = {};
+  std::span<const option::GivenValue> values = {};
+
+  Result<option::Words> by(const option::Syntax& syntax) const;
+};
+
+/// The words after `train`; --help is the program's.
 Result<RawOptions> read_train_words(Arguments arguments);
-Result<PlanTrainOptions> read_plan_train_words(Arguments arguments);
-Result<PlanServeOptions> read_plan_serve_words(Arguments arguments);
-Result<FitsOptions> read_fits_words(Arguments arguments);
 /// `before`: up to the --, `launched`: after it.
 Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched);
 
-/// What `serve` takes with the engine that the words name.
+/// What `serve` takes with the engine that is told; of words that are typed in part, too.
+Result<option::Syntax> serve_syntax_of(const Told& told);
 option::Syntax serve_syntax(Arguments arguments);
 
 struct ServeWords {
@@ -43,6 +51,6 @@ struct ServeWords {
   std::string help;  ///< not empty when help was asked for
 };
 /// The engine decides which flags there are, single dashes with several letters among them (-ngl).
-Result<ServeWords> read_serve_words(Arguments arguments);
+Result<ServeWords> read_serve_words(const Told& told);
 
 }  // namespace memtape::answer

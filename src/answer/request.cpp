@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "answer/option_words.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 
@@ -20,21 +19,6 @@ constexpr std::array<std::string_view, 8> kForms{"json",    "text",     "html", 
 constexpr std::array<std::string_view, 9> kKeys{
     "command", "model", "options", "argv", "config", "files", "environment", "installed", "as"};
 
-/// What a request says, before its options are words.
-struct Said {
-  std::string command, model;
-  std::vector<OptionValue> options;
-  std::vector<std::string> argv;
-  bool has_argv = false;
-};
-
-/// "plan train" is two words.
-std::vector<std::string> words_of(const std::string& command) {
-  const std::size_t space = command.find(' ');
-  if (space == std::string::npos) return {command};
-  return {command.substr(0, space), command.substr(space + 1)};
-}
-
 class RequestReader {
  public:
   explicit RequestReader(std::string_view json) : json_(json) {}
@@ -45,13 +29,8 @@ class RequestReader {
     json_.finish();
     if (json_.failed()) return bad_input(json_.problem(), std::string(kWhere));
     if (!problem_.what.empty()) return tl::unexpected(problem_);
-    Result<std::vector<std::string>> words = command_words();
-    if (!words) return tl::unexpected(words.error());
-    // Words end at a zero on the command line, and so they are read here.
-    for (const std::string& word : *words)
-      if (word.find('\0') != word.npos)
-        return bad_input("holds a zero byte", std::string(kWhere), "text without zeros");
-    request_.words = std::move(*words);
+    if (const Result<void> fine = check_command(); !fine) return tl::unexpected(fine.error());
+    if (request_.model.empty() && !request_.config.empty()) request_.model = "config.json";
     return std::move(request_);
   }
 
@@ -64,9 +43,9 @@ class RequestReader {
 
   void member(const std::string& key) {
     if (key == "command")
-      said_.command = json_.text();
+      request_.command = json_.text();
     else if (key == "model")
-      said_.model = json_.text();
+      request_.model = json_.text();
     else if (key == "argv")
       argv();
     else if (key == "options")
@@ -88,9 +67,9 @@ class RequestReader {
   }
 
   void argv() {
-    said_.has_argv = true;
+    has_argv_ = true;
     if (json_.enter_array())
-      while (json_.item()) said_.argv.push_back(json_.text());
+      while (json_.item()) request_.argv.push_back(json_.text());
   }
 
   void form() {
@@ -135,49 +114,54 @@ class RequestReader {
 
   void options() {
     if (!json_.enter_object()) return;
-    while (const auto name = json_.key()) said_.options.push_back({*name, value()});
+    while (const auto name = json_.key()) request_.options.push_back(value(*name));
   }
 
-  /// One value: nothing for null and false, "" for true.
-  OptionValue::Values value() {
+  option::GivenValue value(const std::string& name) {
     switch (json_.next()) {
-      case JsonKind::null: json_.null(); return {.is_absent = true};
-      case JsonKind::boolean: return {.truth = json_.boolean()};
-      case JsonKind::text: return {.texts = {json_.text()}};
-      case JsonKind::array: return list();
-      default: return {.texts = {std::string(json_.raw())}};
+      case JsonKind::null: json_.null(); return {.name = name, .is_absent = true};
+      case JsonKind::boolean: return {.name = name, .truth = json_.boolean()};
+      case JsonKind::array: {
+        option::GivenValue values{.name = name, .is_list = true};
+        if (json_.enter_array())
+          while (json_.item()) values.texts.push_back(text());
+        return values;
+      }
+      default: return {.name = name, .texts = {text()}};
     }
   }
 
-  OptionValue::Values list() {
-    OptionValue::Values values{.is_list = true};
-    if (json_.enter_array())
-      while (json_.item())
-        values.texts.push_back(json_.next() == JsonKind::text ? json_.text()
-                                                              : std::string(json_.raw()));
-    return values;
+  /// A number or an object as it stands.
+  std::string text() {
+    return json_.next() == JsonKind::text ? json_.text() : std::string(json_.raw());
   }
 
-  Result<std::vector<std::string>> command_words() {
-    if (said_.has_argv) {
-      if (!said_.command.empty() || !said_.model.empty() || !said_.options.empty())
-        return bad_input("says all of it by itself", "request.argv",
-                         "leave out command, model and options");
-      return std::move(said_.argv);
-    }
-    if (said_.command.empty())
+  Result<void> check_command() const {
+    if (!has_argv_ && request_.command.empty())
       return bad_input("names no command", std::string(kWhere),
                        R"({"command": "train", "model": "Qwen/Qwen3-8B"})");
-    std::vector<std::string> words = words_of(said_.command);
-    if (said_.model.empty() && !request_.config.empty()) said_.model = "config.json";
-    if (!said_.model.empty()) words.push_back(said_.model);
-    append_option_words(said_.command, said_.options, words);
-    return words;
+    if (has_argv_ && request_.argv.empty())
+      return bad_input("names no command", "request.argv", "train");
+    if (has_argv_ &&
+        (!request_.command.empty() || !request_.model.empty() || !request_.options.empty()))
+      return bad_input("says all of it by itself", "request.argv",
+                       "leave out command, model and options");
+    // Words end at a zero on the command line, and so they are read here.
+    std::vector<std::string_view> all(request_.argv.begin(), request_.argv.end());
+    all.insert(all.end(), {request_.command, request_.model});
+    for (const option::GivenValue& option : request_.options) {
+      all.push_back(option.name);
+      all.insert(all.end(), option.texts.begin(), option.texts.end());
+    }
+    for (const std::string_view word : all)
+      if (word.find('\0') != word.npos)
+        return bad_input("holds a zero byte", std::string(kWhere), "text without zeros");
+    return {};
   }
 
   JsonReader json_;
   Request request_;
-  Said said_;
+  bool has_argv_ = false;
   Error problem_;
 };
 

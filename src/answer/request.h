@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "option/words.h"
 
 namespace memtape::answer {
 
@@ -26,8 +27,10 @@ enum class Form { json, text, html, csv, explain, snapshot, timeline, argv };
 struct Request {
   using Named = std::vector<std::pair<std::string, std::string>>;
 
-  std::vector<std::string> words;  ///< the command line, without the program's name
-  std::string config;              ///< JSON, or ""
+  std::vector<std::string> argv;  ///< the command line, without the program's name
+  std::string command, model;     ///< in place of argv: "plan train", what it is asked of
+  std::vector<option::GivenValue> options;
+  std::string config;  ///< JSON, or ""
   Named files, environment, installed;
   std::string place;  ///< where these are installed
   Form form = Form::json;

@@ -43,9 +43,12 @@ std::string serve_help(const ServeEngine* only) {
 }
 
 /// The engine decides which flags there are, so it is looked for first.
-Result<const ServeEngine*> engine_of(Arguments arguments, bool& is_named) {
+Result<const ServeEngine*> engine_of(const Told& told, bool& is_named) {
   constexpr std::string_view kFlag = "--engine";
   std::string_view named = serve_engines().front().name;
+  for (const option::GivenValue& given : told.values)
+    if (given.name == "engine" && !given.texts.empty()) named = given.texts.front();
+  const Arguments arguments = told.words;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
     const bool has_value = word.starts_with(kFlag) && word.substr(kFlag.size()).starts_with('=');
@@ -127,17 +130,23 @@ Result<void> questions_agree(const NamedValues& values) {
 
 }  // namespace
 
-Syntax serve_syntax(Arguments arguments) {
+Result<Syntax> serve_syntax_of(const Told& told) {
   bool names_engine = false;
-  const Result<const ServeEngine*> engine = engine_of(arguments, names_engine);
-  return syntax_with(engine ? **engine : serve_engines().front());
+  const Result<const ServeEngine*> engine = engine_of(told, names_engine);
+  if (!engine) return tl::unexpected(engine.error());
+  return syntax_with(**engine);
 }
 
-Result<ServeWords> read_serve_words(Arguments arguments) {
+Syntax serve_syntax(Arguments arguments) {
+  const Result<Syntax> syntax = serve_syntax_of({.words = arguments});
+  return syntax ? *syntax : syntax_with(serve_engines().front());
+}
+
+Result<ServeWords> read_serve_words(const Told& told) {
   bool names_engine = false;
-  const Result<const ServeEngine*> engine = engine_of(arguments, names_engine);
+  const Result<const ServeEngine*> engine = engine_of(told, names_engine);
   if (!engine) return tl::unexpected(engine.error());
-  const Result<option::Words> words = option::read_words(syntax_with(**engine), arguments);
+  const Result<option::Words> words = told.by(syntax_with(**engine));
   if (!words) return tl::unexpected(words.error());
   if (words->asks_help) return ServeWords{{}, serve_help(names_engine ? *engine : nullptr)};
   ServeCommand command{.model = words->operand(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/letter_case.h"
 
@@ -39,6 +40,19 @@ class WordReader {
 
   Result<Words> read() && {
     while (!left_.empty() && !problem_) next();
+    return std::move(*this).finish();
+  }
+
+  Result<Words> read_values(std::vector<std::string> operands,
+                            std::span<const GivenValue> given) && {
+    for (const std::string& word : operands) operand(word);
+    for (const GivenValue& one : given)
+      if (!one.is_absent) value_given(one);
+    return std::move(*this).finish();
+  }
+
+ private:
+  Result<Words> finish() && {
     if (words_.asks_help) return std::move(words_);
     for (const std::optional<Error>& error : {unknown_, extra_, problem_})
       if (error) return tl::unexpected(*error);
@@ -49,7 +63,45 @@ class WordReader {
     return std::move(words_);
   }
 
- private:
+  /// By any of its names. A truth, where the first of that name takes none, is meant for the one
+  /// that does: for transformers' gradient_checkpointing, not --gradient-checkpointing.
+  const Option* option_given(const GivenValue& given) const {
+    const bool is_truth =
+        given.truth || (given.texts.size() == 1 && truth(given.texts.front()).has_value());
+    const Option* first = nullptr;
+    for (const Option* option : syntax_.table) {
+      const bool is_it = any_word(option->spellings, [&](std::string_view spelling) {
+        return is_same_name(spelling.substr(spelling.find_first_not_of('-')), given.name);
+      });
+      if (is_it && (!is_truth || !option->needs_value())) return option;
+      if (is_it && !first) first = option;
+    }
+    return first;
+  }
+
+  void value_given(const GivenValue& given) {
+    const Option* option = option_given(given);
+    if (!option) {
+      std::string name = "--" + given.name;
+      std::ranges::replace(name, '_', '-');
+      return refuse(name);
+    }
+    const bool one_text = given.texts.size() == 1;
+    const std::optional<bool> on =
+        given.truth || !option->is_switch() || !one_text ? given.truth : truth(given.texts.front());
+    if (option->is_switch()) {
+      if (!on) return fail(fmt::format("--{} takes no value", option->name()));
+      if (*on) words_.typed.push_back({option, "true"});
+    } else if (on) {
+      const bool may_be_bare = !option->needs_value();
+      words_.typed.push_back({option, *on && may_be_bare ? "" : *on ? "true" : "false"});
+    } else if (given.is_list && !option->repeatable) {
+      words_.typed.push_back({option, fmt::format("{}", fmt::join(given.texts, ","))});
+    } else {
+      for (const std::string& text : given.texts) words_.typed.push_back({option, text});
+    }
+  }
+
   void next() {
     const std::string_view word = take();
     if (!looks_like_option(word)) return operand(word);
@@ -160,6 +212,26 @@ std::string Words::operand(std::size_t index) const {
 
 Result<Words> read_words(const Syntax& syntax, Arguments arguments) {
   return WordReader(syntax, arguments).read();
+}
+
+Result<Words> read_values(const Syntax& syntax, std::vector<std::string> operands,
+                          std::span<const GivenValue> given) {
+  return WordReader(syntax, {}).read_values(std::move(operands), given);
+}
+
+std::vector<std::string> as_arguments(const Words& words) {
+  std::vector<std::string> all = words.operands;
+  for (const auto& [option, value] : words.typed) {
+    const std::string name(option->spellings.substr(0, option->spellings.find(' ')));
+    const bool may_be_bare = !option->is_switch() && !option->needs_value();
+    if (may_be_bare && value == "false") {
+      all.push_back(name + "=false");
+      continue;
+    }
+    all.push_back(name);
+    if (!option->is_switch() && !(may_be_bare && value.empty())) all.push_back(value);
+  }
+  return all;
 }
 
 Error mistake(const Syntax& syntax, std::string what) {

@@ -61,6 +61,22 @@ extern const Option kHelp;
 
 Result<Words> read_words(const Syntax& syntax, Arguments arguments);
 
+/// An option as a program gives it: by its name, with - or _, and a value that is a text, a list, a
+/// truth, or nothing.
+struct GivenValue {
+  std::string name;
+  std::vector<std::string> texts = {};
+  std::optional<bool> truth = {};
+  bool is_list = false, is_absent = false;
+};
+
+/// The same from values in place of words.
+Result<Words> read_values(const Syntax& syntax, std::vector<std::string> operands,
+                          std::span<const GivenValue> given);
+
+/// What a shell would be told to say the same.
+std::vector<std::string> as_arguments(const Words& words);
+
 /// A mistake in the words: "train: MODEL is required (see memtape train --help)".
 Error mistake(const Syntax& syntax, std::string what);
 
