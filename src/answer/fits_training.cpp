@@ -8,7 +8,7 @@
 
 #include "answer/fits.h"
 #include "answer/train_request.h"
-#include "framework/vllm/resolve.h"
+#include "predict/serve.h"
 #include "predict/train_variants.h"
 
 namespace memtape::answer {
@@ -30,7 +30,7 @@ Bytes least_weights(const CatalogEntry& entry, std::string_view method) {
 
 /// Of models that read text and images, those of the text.
 std::int64_t longest_of(const Config& config) {
-  return vllm::text_config(config).integer(
+  return text_part(config).integer(
       {"max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length"}, 0);
 }
 

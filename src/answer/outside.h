@@ -13,7 +13,7 @@
 #include "answer/options.h"
 #include "base/result.h"
 #include "base/workers.h"
-#include "framework/llamacpp/gguf_header.h"
+#include "formats/gguf.h"
 #include "launch/container.h"
 #include "model/model_source.h"
 #include "predict/train.h"

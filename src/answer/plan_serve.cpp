@@ -12,8 +12,8 @@
 #include "answer/plan_export.h"
 #include "answer/serve_request.h"
 #include "base/comma_list.h"
-#include "framework/vllm/resolve.h"
 #include "plan/pareto.h"
+#include "predict/serve.h"
 #include "time/step_time.h"
 
 namespace memtape::answer {
@@ -242,7 +242,7 @@ class ServePlans {
                  std::int64_t replicas) {
     const auto machine = time::machine_of(at.gpu);
     if (!machine) return true;
-    if (!shape_) shape_ = time::model_shape(vllm::text_config(*model_.config));
+    if (!shape_) shape_ = time::model_shape(text_part(*model_.config));
     if (!*shape_) return true;
     time::ServeSetup setup;
     setup.engine =

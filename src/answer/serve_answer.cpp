@@ -6,8 +6,8 @@
 #include "answer/comparison_table.h"
 #include "answer/exit_code.h"
 #include "answer/serve_request.h"
-#include "framework/vllm/resolve.h"
 #include "predict/kv_arithmetic.h"
+#include "predict/serve.h"
 #include "report/serve_json.h"
 
 namespace memtape::answer {
@@ -19,7 +19,7 @@ bool compares(const ServeCommand& command) {
 
 std::vector<std::string> arithmetic(const ServeAnswer& answer, const ServedModel& model) {
   if (!model.config) return {};
-  return kv_arithmetic(answer, vllm::text_config(*model.config));
+  return kv_arithmetic(answer, text_part(*model.config));
 }
 
 Result<Serving> compared(const ServeCommand& command, const ServedModel& model,

@@ -10,6 +10,7 @@
 #include "framework/llamacpp/serve.h"
 #include "framework/sglang/serve.h"
 #include "framework/transformers/serve.h"
+#include "framework/vllm/resolve.h"
 #include "framework/vllm/serve.h"
 #include "predict/device_summary.h"
 
@@ -55,6 +56,8 @@ bool runs_llamacpp(std::string_view name) {
 }
 
 }  // namespace
+
+Config text_part(const Config& config) { return vllm::text_config(config); }
 
 std::span<const ServeEngine> serve_engines() { return kEngines; }
 

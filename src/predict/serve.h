@@ -18,4 +18,8 @@ Result<const ServeEngine*> find_serve_engine(std::string_view name);
 
 Result<ServeAnswer> predict_serve(const ServeEngine& engine, const ServeRequest& request);
 
+/// The part of a configuration that describes the text model, as vLLM reads it: nested in
+/// multimodal ones.
+Config text_part(const Config& config);
+
 }  // namespace memtape

@@ -74,16 +74,39 @@ TrainRecipe trainer_recipe(TrainRecipe recipe) {
   return recipe;
 }
 
-Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe,
-                                          deepspeed::AutoSizes sizes) {
+namespace {
+
+Result<deepspeed::DsConfig> read_engine(const Config& config, const TrainRecipe& recipe,
+                                        deepspeed::AutoSizes sizes) {
   Result<deepspeed::DsConfig> read =
       deepspeed::read_ds_config(config, engine_recipe(recipe), sizes);
   if (!read) return read;
   read->packed_sequences = says_packed(recipe.trainer.deepspeed);
-  if (read->zero.stage != 3) return read;
-  read->zero_init = std::make_shared<deepspeed::ZeroInit>(*read, recipe.layout.gpus);
-  read->has_float32_adapters = recipe.lora.has_value() && !recipe.trainer.is_of_trl();
+  const bool has_adapters = recipe.lora.has_value() && !recipe.trainer.is_of_trl();
+  if (read->zero.stage == 3) read->has_float32_adapters = has_adapters;
   return read;
+}
+
+}  // namespace
+
+Result<Engines> read_engines(const Config& config, const TrainRecipe& recipe) {
+  Engines engines;
+  if (!runs_deepspeed(recipe)) return engines;
+  auto trained = read_engine(config, recipe, deepspeed::AutoSizes::filled_in);
+  if (!trained) return tl::unexpected(trained.error());
+  engines.trained = std::move(*trained);
+  if (!cuts_parameters(recipe)) return engines;
+  auto reference = read_engine(config, recipe, deepspeed::AutoSizes::left_out);
+  if (!reference) return tl::unexpected(reference.error());
+  engines.reference = std::move(*reference);
+  return engines;
+}
+
+Engines engines_of_rank(Engines engines, const TrainRecipe& recipe) {
+  for (std::optional<deepspeed::DsConfig>* engine : {&engines.trained, &engines.reference})
+    if (*engine && (*engine)->zero.stage == 3)
+      (*engine)->zero_init = std::make_shared<deepspeed::ZeroInit>(**engine, recipe.layout.gpus);
+  return engines;
 }
 
 Result<std::unique_ptr<family::PretrainedModel>> make_model(

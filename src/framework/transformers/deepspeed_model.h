@@ -35,9 +35,15 @@ TrainRecipe engine_recipe(const TrainRecipe& recipe);
 /// trl's trainers but CPO's and ORPO's force adapters over ZeRO 3 to reentrant checkpoints.
 TrainRecipe trainer_recipe(TrainRecipe recipe);
 
-Result<deepspeed::DsConfig> engine_config(
-    const Config& config, const TrainRecipe& recipe,
-    deepspeed::AutoSizes sizes = deepspeed::AutoSizes::filled_in);
+/// The ds_config as the engine of the model is to have it, and that of trl's reference beside it,
+/// which has one over ZeRO 3 alone; none without DeepSpeed.
+struct Engines {
+  std::optional<deepspeed::DsConfig> trained, reference;
+};
+/// Read once for all ranks.
+Result<Engines> read_engines(const Config& config, const TrainRecipe& recipe);
+/// As one rank has them: each engine of ZeRO 3 cuts parameters by a zero.Init of its own.
+Engines engines_of_rank(Engines engines, const TrainRecipe& recipe);
 
 /// The model with its adapters; over ZeRO 3 it is made under zero.Init (from_pretrained, with
 /// TrainingArguments parsed before it).

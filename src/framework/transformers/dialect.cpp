@@ -69,13 +69,17 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   return recipe;
 }
 
+Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
+  return plan_with(recipe, read_engines(config, recipe));
+}
+
 Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config& config) {
-  return rank_classes(config, plan.common);
+  return rank_classes(config, plan.common, own_options<Engines>(plan));
 }
 
 Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
                                  const ghost::DeviceTraits& device, int rank) {
-  return run_trainer(config, plan.common, device, rank);
+  return run_trainer(config, plan.common, own_options<Engines>(plan), device, rank);
 }
 
 /// DeepSpeed's engine holds a model of the autocast's dtype beside its own float32 copy.
@@ -149,7 +153,7 @@ constinit const Dialect kDialect{
     .packages = packages_of_program,
     .settle = settle,
     .data_ranks = torch::data_ranks,
-    .plan = torch::plan_without_options,
+    .plan = make_plan,
     .ranks = ranks_of_plan,
     .run = run_plan,
     .warnings = warnings,

@@ -244,20 +244,16 @@ Result<std::vector<torch::RankClass>> quantized_rank_classes(const Config& confi
 
 }  // namespace
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Engines& engines) {
   if (recipe.trainer.fsdp && recipe.quantization) return quantized_rank_classes(config, recipe);
   switch (parallelism_of(recipe)) {
     case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
     case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));
-    case Parallelism::deepspeed: {
-      const TrainRecipe engine = engine_recipe(recipe);
-      const auto ds_config = deepspeed::read_ds_config(config, engine);
-      if (!ds_config) return tl::unexpected(ds_config.error());
+    case Parallelism::deepspeed:
       return deepspeed::rank_classes(
-          config, engine, *ds_config,
+          config, engine_recipe(recipe), *engines.trained,
           [&](family::PretrainedModel& model) { return second_group(model, recipe); });
-    }
     default: return torch::all_alike(recipe.layout);
   }
 }

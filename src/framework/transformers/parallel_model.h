@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
+#include "framework/transformers/deepspeed_model.h"
 
 namespace memtape {
 struct TrainRecipe;
@@ -34,6 +35,7 @@ std::unique_ptr<torch::DrivenModel> prepare_reference(family::PretrainedModel& m
 Result<void> check_parallel(const TrainRecipe& recipe);
 
 /// Ranks whose shards are cut alike.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Engines& engines);
 
 }  // namespace memtape::transformers

@@ -58,11 +58,6 @@ bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
          (recipe.task == Task::causal_lm && type_of(config) != "gpt2");
 }
 
-/// DeepSpeed's, of the model and of trl's reference beside it, which has one over ZeRO 3 alone.
-struct Engines {
-  std::optional<deepspeed::DsConfig> trained, reference;
-};
-
 /// What a Trainer is made of: the model it trains, and trl's reference beside it, or null.
 struct Models {
   family::PretrainedModel& trained;
@@ -409,38 +404,25 @@ Result<std::unique_ptr<family::PretrainedModel>> load_reference(
   return make_model(config, plain, engine);
 }
 
-Result<Engines> engines_of(const Config& config, const TrainRecipe& recipe) {
-  Engines engines;
-  if (!runs_deepspeed(recipe)) return engines;
-  auto trained = engine_config(config, recipe);
-  if (!trained) return tl::unexpected(trained.error());
-  engines.trained = std::move(*trained);
-  if (!cuts_parameters(recipe)) return engines;
-  auto reference = engine_config(config, recipe, deepspeed::AutoSizes::left_out);
-  if (!reference) return tl::unexpected(reference.error());
-  engines.reference = std::move(*reference);
-  return engines;
-}
-
 struct Place {
   int rank = 0;
   torch::EqualLayerRuns runs = torch::EqualLayerRuns::all_run;
 };
 
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
-                                    const ghost::DeviceTraits& device, Place place) {
+                                    const Engines& of_all_ranks, const ghost::DeviceTraits& device,
+                                    Place place) {
   ghost::Session session(device, recipe.release);
   session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
-  Result<Engines> engines = engines_of(config, recipe);
-  if (!engines) return tl::unexpected(engines.error());
-  const Result<QuantizedModel> loaded = load(config, recipe, engines->trained);
+  const Engines engines = engines_of_rank(of_all_ranks, recipe);
+  const Result<QuantizedModel> loaded = load(config, recipe, engines.trained);
   if (!loaded) return tl::unexpected(loaded.error());
   if (const Result<void> headed = check_head(config, recipe, *loaded->model); !headed)
     return tl::unexpected(headed.error());
-  const auto reference = load_reference(config, recipe, engines->reference);
+  const auto reference = load_reference(config, recipe, engines.reference);
   if (!reference) return tl::unexpected(reference.error());
-  const Models models{*loaded->model, reference->get(), *engines};
+  const Models models{*loaded->model, reference->get(), engines};
   Trainer trainer(recipe, models, loss_shifts_labels(config, recipe), place.rank);
   if (const Result<void> ready = trainer.use_liger_kernels(type_of(config)); !ready)
     return tl::unexpected(ready.error());
@@ -466,7 +448,8 @@ void switch_off_dropout(LoraRecipe& lora, bool off) {
 }  // namespace
 
 Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& asked,
-                                    const ghost::DeviceTraits& device, int rank) {
+                                    const Engines& engines, const ghost::DeviceTraits& device,
+                                    int rank) {
   if (asked.program.is_plain_loop) return run_accelerate_loop(given, asked, device, rank);
   const Config config = disables_dropout(asked) ? without_dropout(given) : given;
   TrainRecipe recipe = runs_deepspeed(asked) ? trainer_recipe(asked) : asked;
@@ -482,9 +465,9 @@ Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& aske
       (recipe.quantization && recipe.quantization->int8) ||
       (recipe.program.trained_layers != 0 && recipe.checkpointing != Checkpointing::none) ||
       parallelism_of(recipe) != Parallelism::none)
-    return run_program(config, recipe, device, {.rank = rank});
+    return run_program(config, recipe, engines, device, {.rank = rank});
   return torch::run_equal_layers([&](torch::EqualLayerRuns runs) {
-    return run_program(config, recipe, device, {.rank = rank, .runs = runs});
+    return run_program(config, recipe, engines, device, {.rank = rank, .runs = runs});
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
+#include "framework/transformers/deepspeed_model.h"
 #include "ghost/session.h"
 
 namespace memtape {
@@ -16,6 +17,7 @@ namespace memtape::transformers {
 
 /// Runs the whole program on ghost tensors, as torch::run_training does.
 Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& recipe,
-                                    const ghost::DeviceTraits& device, int rank = 0);
+                                    const Engines& engines, const ghost::DeviceTraits& device,
+                                    int rank);
 
 }  // namespace memtape::transformers
