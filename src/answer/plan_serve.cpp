@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "answer/device_options.h"
 #include "answer/plan_export.h"
@@ -152,17 +153,17 @@ class ServePlans {
     ServeCommand asked;
     asked.model = options_.model;
     asked.engine = engine;
-    const bool is_sglang = engine == "sglang";
+    const PlannedServer& words = *find_serve_engine(engine).value()->planned;
     const std::string length = fmt::format("{}", load_.context + load_.output);
-    asked.values = {
-        {"gpu", std::string(at.gpu.id)},
-        {is_sglang ? "tp-size" : "tensor-parallel-size", fmt::format("{}", tp)},
-        {is_sglang ? "context-length" : "max-model-len", length},
-        {is_sglang ? "max-running-requests" : "max-num-seqs", fmt::format("{}", sequences)},
-        {"users", fmt::format("{}", sequences)},
-        {"context", fmt::format("{}", load_.context)},
-        {"output", fmt::format("{}", load_.output)}};
-    if (!is_sglang) asked.values.emplace_back("max-num-batched-tokens", batched_tokens(at.gpu));
+    asked.values = {{"gpu", std::string(at.gpu.id)},
+                    {std::string(words.tensor_parallel), fmt::format("{}", tp)},
+                    {std::string(words.length), length},
+                    {std::string(words.sequences), fmt::format("{}", sequences)},
+                    {"users", fmt::format("{}", sequences)},
+                    {"context", fmt::format("{}", load_.context)},
+                    {"output", fmt::format("{}", load_.output)}};
+    if (!words.batched_tokens.empty())
+      asked.values.emplace_back(words.batched_tokens, batched_tokens(at.gpu));
     if (!quantize.empty()) asked.values.emplace_back("quantization", quantize);
     return asked;
   }
@@ -271,6 +272,13 @@ class ServePlans {
   PlanAnswer answer_;
 };
 
+std::vector<std::string> planned_engines() {
+  std::vector<std::string> names;
+  for (const ServeEngine& engine : serve_engines())
+    if (engine.planned) names.emplace_back(engine.name);
+  return names;
+}
+
 }  // namespace
 
 Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& outside) {
@@ -287,14 +295,13 @@ Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& ou
   const ServedModel model = served(*source);
   ServePlans plans(options, outside, model, *load);
   const std::string* engine = last_value(options.values, "engine");
-  std::vector<std::string> engines{"vllm"};
-  if (engine)
-    engines =
-        *engine == "any" ? std::vector<std::string>{"vllm", "sglang"} : split_at_commas(*engine);
+  const std::vector<std::string> planned = planned_engines();
+  std::vector<std::string> engines{planned.front()};
+  if (engine) engines = *engine == "any" ? planned : split_at_commas(*engine);
   for (const std::string& one : engines) {
-    if (one != "vllm" && one != "sglang")
+    if (std::ranges::find(planned, one) == planned.end())
       return bad_input(fmt::format("plans no server of \"{}\"", one), "--engine",
-                       "vllm, sglang or any");
+                       fmt::format("{} or any", fmt::join(planned, ", ")));
     for (const Available& at : *at_hand)
       if (const auto tried = plans.try_all(one, at); !tried) return tl::unexpected(tried.error());
   }

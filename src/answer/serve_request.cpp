@@ -10,6 +10,7 @@
 #include "answer/device_options.h"
 #include "base/comma_list.h"
 #include "mesh/unified_memory.h"
+#include "predict/serve.h"
 #include "predict/serve_correct.h"
 #include "predict/serve_question.h"
 #include "release/requirement_list.h"
@@ -105,9 +106,10 @@ Result<ServeRequest> serve_request(const ServeCommand& command, const ServedMode
   Result<ServeDevice> device = device_of(command.values, command.environment, outside);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);
-  const bool is_llamacpp = command.engine == "llamacpp";
-  if (const auto known = is_llamacpp ? take_unified_memory(request) : Result<void>(); !known)
-    return tl::unexpected(known.error());
+  const auto engine = find_serve_engine(command.engine);
+  if (engine && (*engine)->takes_unified_memory)
+    if (const auto known = take_unified_memory(request); !known)
+      return tl::unexpected(known.error());
   const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
   if (!gpus) return tl::unexpected(gpus.error());
   request.device.gpus = static_cast<int>(*gpus);

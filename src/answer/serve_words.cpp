@@ -63,32 +63,21 @@ Result<const ServeEngine*> engine_of(const Told& told, bool& is_named) {
 }
 
 /// What people mean by words that are not there, before what is spelled alike.
-struct Meaning {
-  std::string_view engine, typed, hint;  ///< "": of any engine
-};
-constexpr auto kMeanings = std::to_array<Meaning>({
-    {"", "--seq", "--context L for a user's prompt, or the engine's own length of context"},
-    {"", "--seq-len", "--context L for a user's prompt, or the engine's own length of context"},
-    {"", "--sequence-length", "--context L for a user's prompt: that one is of memtape train"},
-    {"llamacpp", "--max-tokens", "--ctx-size N"},
-    {"vllm", "--batch-size", "--max-num-seqs N: requests at a time"},
-    {"sglang", "--batch-size", "--max-running-requests N: requests at a time"},
-    {"", "--concurrency", "--users N"},
-    {"", "--fits", "memtape fits --gpu NAME says which models fit"},
-    {"vllm", "--mmproj",
-     "vLLM reads a model's tower from its checkpoint; --engine llamacpp has it"},
-    {"sglang", "--mmproj",
-     "SGLang reads a model's tower from its checkpoint; --engine llamacpp has it"},
-    {"transformers", "--mmproj",
-     "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"},
+constexpr auto kMeantOfAny = std::to_array<MeantFlag>({
+    {"--seq", "--context L for a user's prompt, or the engine's own length of context"},
+    {"--seq-len", "--context L for a user's prompt, or the engine's own length of context"},
+    {"--sequence-length", "--context L for a user's prompt: that one is of memtape train"},
+    {"--concurrency", "--users N"},
+    {"--fits", "memtape fits --gpu NAME says which models fit"},
 });
 
 Error unknown_flag(const ServeEngine& engine, const option::Table& table, std::string_view typed) {
   Error error{ErrorKind::bad_input,
               fmt::format("unknown option {} of --engine {}", typed, engine.name), "serve", ""};
-  for (const Meaning& meaning : kMeanings)
-    if (meaning.typed == typed && (meaning.engine.empty() || meaning.engine == engine.name))
-      error.hint = meaning.hint;
+  const std::span<const MeantFlag> of_any = kMeantOfAny;
+  for (const auto& meant : {of_any, engine.meant})
+    if (const auto found = std::ranges::find(meant, typed, &MeantFlag::typed); found != meant.end())
+      error.hint = found->hint;
   for (const ServeEngine& other : serve_engines())
     if (error.hint.empty() && find_flag(other.flags, typed))
       error.hint = fmt::format("it is one of --engine {}", other.name);
@@ -101,7 +90,7 @@ Syntax syntax_with(const ServeEngine& engine) {
   Syntax syntax{.command = "serve",
                 .operands = {kModel},
                 .last_counts = true,
-                .truths_follow = engine.name == "transformers"};
+                .truths_follow = engine.truths_follow};
   option::add(serve_answer_options(), syntax.table);
   option::add(serve_options(), syntax.table);
   option::add(engine.flags, syntax.table);

@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // vLLM's and SGLang's own flags, which are their options' names, and containers of each instance.
-#include <array>
-
 #include <fmt/format.h>
 
 #include "exports/parts.h"
 #include "launch/shell.h"
+#include "predict/serve.h"
 
 namespace memtape::exports {
 namespace {
 
-struct Engine {
-  std::string_view name, program, model, image, entry;
-};
-/// `model`: the flag that names it, or "" where it is a word of its own. The images' entry points
-/// are those of their Dockerfiles.
-constexpr auto kEngines = std::to_array<Engine>(
-    {{"vllm", "vllm serve", "", "vllm/vllm-openai:latest", "--model"},
-     {"sglang", "python3 -m sglang.launch_server", "--model-path", "lmsysorg/sglang:latest",
-      "python3 -m sglang.launch_server --model-path"}});
 constexpr int kFirstPort = 8000;
-
-const Engine* engine_of(std::string_view name) {
-  for (const Engine& engine : kEngines)
-    if (engine.name == name) return &engine;
-  return nullptr;
-}
 
 bool is_flag(std::string_view option) { return option != "engine" && !is_of_question(option); }
 
 /// One service an instance, each with GPUs of its own.
-std::string compose(const Server& plan, const Engine& engine) {
+std::string compose(const Server& plan, const PlannedServer& engine) {
   std::string words = fmt::format("{} {}", engine.entry, launch::shell_quoted(plan.model));
   for (const auto& [name, value] : plan.options)
     if (is_flag(name)) words += fmt::format(" --{} {}", name, launch::shell_quoted(value));
@@ -39,14 +23,12 @@ std::string compose(const Server& plan, const Engine& engine) {
     std::string ids;
     for (std::int64_t gpu = i * plan.gpus; gpu < (i + 1) * plan.gpus; ++gpu)
       ids += fmt::format("{}\"{}\"", ids.empty() ? "" : ", ", gpu);
-    const int inside = engine.name == "sglang" ? 30000 : 8000;
     text += fmt::format(
         "  server{}:\n    image: {}\n    command: {}{}\n    ipc: host\n    ports: "
         "[\"{}:{}\"]\n    volumes: [\"~/.cache/huggingface:/root/.cache/huggingface\"]\n"
         "    deploy:\n      resources:\n        reservations:\n          devices:\n"
         "            - {{driver: nvidia, device_ids: [{}], capabilities: [gpu]}}\n",
-        i, engine.image, words, engine.name == "sglang" ? " --host 0.0.0.0" : "", kFirstPort + i,
-        inside, ids);
+        i, engine.image, words, engine.listens, kFirstPort + i, engine.port, ids);
   }
   return text;
 }
@@ -54,16 +36,17 @@ std::string compose(const Server& plan, const Engine& engine) {
 }  // namespace
 
 Result<Export> export_server(const Server& plan, const Facts& facts) {
-  const Engine* engine = engine_of(plan.engine);
+  const auto found = find_serve_engine(plan.engine);
+  const PlannedServer* engine = found ? (*found)->planned : nullptr;
   if (!engine)
     return unsupported("plans of that engine are not exported", "--export", "vllm or sglang");
   Export out;
   Script script(facts.words);
   script.start(engine->program);
-  if (engine->model.empty())
+  if (engine->model_flag.empty())
     script.word(plan.model);
   else
-    script.flag(engine->model, plan.model);
+    script.flag(engine->model_flag, plan.model);
   for (const auto& [name, value] : plan.options)
     if (is_flag(name)) script.flag("--" + name, value);
   out.files.push_back({"run.sh", std::move(script).text(), true});

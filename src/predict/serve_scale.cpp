@@ -21,10 +21,9 @@ constexpr std::array<std::string_view, 3> kBatches{"--batch-size", "--max-num-se
 constexpr std::array<std::string_view, 5> kRanks{"tensor-parallel-size", "pipeline-parallel-size",
                                                  "tp-size", "pp-size", "gpus"};
 
-/// `batch` asks for as many sequences as fit, whatever the engine calls them. llama.cpp's batch is
-/// one of tokens.
+/// `batch` asks for as many sequences as fit, whatever the engine calls them.
 std::string_view own_name(const ServeEngine& engine, std::string_view named) {
-  if (named != "batch" || engine.name == "llamacpp") return named;
+  if (named != "batch" || engine.batch_is_of_tokens) return named;
   for (const std::string_view batch : kBatches)
     if (find_flag(engine.flags, std::string(batch))) return batch;
   return named;
@@ -83,7 +82,7 @@ Result<Scale> scale_of(const ServeEngine& engine, const ServeRequest& request,
   const std::string_view named = own_name(engine, asked);
   const std::string spelling =
       named.starts_with("-") ? std::string(named) : fmt::format("--{}", named);
-  if (spelling == "--gpus" && engine.name == "llamacpp") return Scale{"gpus", Scale::Kind::ranks};
+  if (spelling == "--gpus" && engine.spreads_over_gpus) return Scale{"gpus", Scale::Kind::ranks};
   const ServeFlag* flag = find_flag(engine.flags, spelling);
   if (!flag) return no_such_flag(engine, named, spelling);
   if (flag->name() == "gpu-memory-utilization" || flag->name() == "mem-fraction-static")

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/dialects.h"
 #include "framework/train_arguments.h"
 
 namespace memtape {
@@ -15,10 +16,11 @@ namespace {
 constexpr auto kQuestions =
     std::to_array<std::string_view>({"micro-batch-size", "sequence-length", "lora-rank", "gpus"});
 
-bool is_trainer(const CommandWords& command) {
-  return std::ranges::any_of(command.values, [](const auto& option) {
-    return option.first == "framework" && option.second == "transformers";
-  });
+/// The dialect of the command's framework.
+const Dialect& dialect_of_command(const CommandWords& command) {
+  const std::string* named = last_value(command.values, "framework");
+  const auto found = named ? find_framework(*named, frameworks()) : frameworks().front();
+  return dialect_of(found ? *found : nullptr);
 }
 
 /// The LoraConfig that is given, with another rank; a new one where there is none.
@@ -47,9 +49,10 @@ class Solver {
  private:
   OptionChanges changes(std::int64_t value) const {
     const std::string number = fmt::format("{}", value);
-    if (what_ == "micro-batch-size" && is_trainer(command_))
-      return {{"per_device_train_batch_size", number}};
-    if (what_ == "lora-rank" && is_trainer(command_)) return {{"peft", with_rank(command_, value)}};
+    const Dialect& dialect = dialect_of_command(command_);
+    if (what_ == "micro-batch-size") return {{std::string(dialect.levers.micro_batch), number}};
+    if (what_ == "lora-rank" && dialect.framework.takes.peft)
+      return {{"peft", with_rank(command_, value)}};
     return {{std::string(what_), number}};
   }
 

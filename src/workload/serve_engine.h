@@ -93,6 +93,21 @@ struct ServeUsers {
   std::string_view with = {};     ///< a switch that goes with it
 };
 
+/// A word that people type for a flag which the engine has by another name, or has not.
+struct MeantFlag {
+  std::string_view typed, hint;
+};
+
+/// How a plan is said in an engine's flags, and how the planned server is started.
+struct PlannedServer {
+  std::string_view tensor_parallel, length, sequences;  ///< flags, without dashes before them
+  std::string_view batched_tokens = {};                 ///< of a step; "": the engine's own choice
+  std::string_view program, model_flag = {};            ///< "": the model is a word of its own
+  std::string_view image, entry;  ///< a container, and what its entry point is given first
+  std::string_view listens = {};  ///< what makes a container listen to others
+  int port = 8000;
+};
+
 struct ServeEngine {
   std::string_view name;
   std::string_view summary;  ///< one line for the help
@@ -100,6 +115,12 @@ struct ServeEngine {
   Result<ServeAnswer> (*serve)(const ServeRequest&);
   std::span<const ServeRemedy> remedies;
   ServeUsers users;
+  bool truths_follow = false;         ///< a switch may be followed by true or false
+  bool spreads_over_gpus = false;     ///< --gpus alone says over how many GPUs the model lies
+  bool batch_is_of_tokens = false;    ///< "batch" counts tokens, not sequences
+  bool takes_unified_memory = false;  ///< what a GPU has no room for may lie in host memory
+  std::span<const MeantFlag> meant = {};
+  const PlannedServer* planned = nullptr;  ///< null: its servers are not planned
 };
 
 }  // namespace memtape

@@ -73,15 +73,21 @@ inline constexpr std::array kRemedies{
                 .cost = "speed: what is not on the GPU is computed by the CPU"},
 };
 
-inline constexpr ServeEngine kEngine{"llamacpp",
-                                     "llama.cpp v0.5.0: llama-server",
-                                     kFlags,
-                                     serve,
-                                     kRemedies,
-                                     {.holds = ServeUsers::Holds::places,
-                                      .length = "ctx-size",
-                                      .count = "parallel",
-                                      .length_is_of_all = true,
-                                      .with = "kv-unified"}};
+inline constexpr std::array<MeantFlag, 1> kMeant{{{"--max-tokens", "--ctx-size N"}}};
+
+inline constexpr ServeEngine kEngine{.name = "llamacpp",
+                                     .summary = "llama.cpp v0.5.0: llama-server",
+                                     .flags = kFlags,
+                                     .serve = serve,
+                                     .remedies = kRemedies,
+                                     .users = {.holds = ServeUsers::Holds::places,
+                                               .length = "ctx-size",
+                                               .count = "parallel",
+                                               .length_is_of_all = true,
+                                               .with = "kv-unified"},
+                                     .spreads_over_gpus = true,
+                                     .batch_is_of_tokens = true,
+                                     .takes_unified_memory = true,
+                                     .meant = kMeant};
 
 }  // namespace memtape::llamacpp

@@ -65,7 +65,28 @@ inline constexpr std::array kRemedies{
         .flag = "quantization", .text = "fp8", .cost = "weights in 8 bits: a little quality"},
 };
 
-inline constexpr ServeEngine kEngine{"sglang",  "SGLang 0.5.23: sglang serve", kFlags, serve,
-                                     kRemedies, {.length = "context-length"}};
+inline constexpr std::array<MeantFlag, 2> kMeant{
+    {{"--batch-size", "--max-running-requests N: requests at a time"},
+     {"--mmproj", "SGLang reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
+
+/// The image has no entry point that serves.
+inline constexpr PlannedServer kPlanned{.tensor_parallel = "tp-size",
+                                        .length = "context-length",
+                                        .sequences = "max-running-requests",
+                                        .program = "python3 -m sglang.launch_server",
+                                        .model_flag = "--model-path",
+                                        .image = "lmsysorg/sglang:latest",
+                                        .entry = "python3 -m sglang.launch_server --model-path",
+                                        .listens = " --host 0.0.0.0",
+                                        .port = 30000};
+
+inline constexpr ServeEngine kEngine{.name = "sglang",
+                                     .summary = "SGLang 0.5.23: sglang serve",
+                                     .flags = kFlags,
+                                     .serve = serve,
+                                     .remedies = kRemedies,
+                                     .users = {.length = "context-length"},
+                                     .meant = kMeant,
+                                     .planned = &kPlanned};
 
 }  // namespace memtape::sglang

@@ -52,14 +52,20 @@ inline constexpr std::array kServeFlags{
               "probability below which it stops proposing (0.4; 0: never)"},
 };
 
-inline constexpr ServeEngine kServeEngine{"transformers",
-                                          "transformers 5.17: model.generate()",
-                                          kServeFlags,
-                                          serve,
-                                          {},
-                                          {.holds = ServeUsers::Holds::places,
-                                           .length = "prompt-length",
-                                           .output = "max_new_tokens",
-                                           .count = "batch-size"}};
+inline constexpr std::array<MeantFlag, 1> kMeant{
+    {{"--mmproj",
+      "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
+
+inline constexpr ServeEngine kServeEngine{.name = "transformers",
+                                          .summary = "transformers 5.17: model.generate()",
+                                          .flags = kServeFlags,
+                                          .serve = serve,
+                                          .remedies = {},
+                                          .users = {.holds = ServeUsers::Holds::places,
+                                                    .length = "prompt-length",
+                                                    .output = "max_new_tokens",
+                                                    .count = "batch-size"},
+                                          .truths_follow = true,
+                                          .meant = kMeant};
 
 }  // namespace memtape::transformers

@@ -97,9 +97,26 @@ inline constexpr std::array kRemedies{
         .flag = "quantization", .text = "fp8", .cost = "weights in 8 bits: a little quality"},
 };
 
-inline constexpr ServeEngine kEngine{
-    "vllm",    "vLLM 0.32.0: vllm serve",
-    kFlags,    serve,
-    kRemedies, {.length = "max-model-len", .count = "max-num-seqs"}};
+inline constexpr std::array<MeantFlag, 2> kMeant{
+    {{"--batch-size", "--max-num-seqs N: requests at a time"},
+     {"--mmproj", "vLLM reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
+
+/// The image's entry point is that of its Dockerfile.
+inline constexpr PlannedServer kPlanned{.tensor_parallel = "tensor-parallel-size",
+                                        .length = "max-model-len",
+                                        .sequences = "max-num-seqs",
+                                        .batched_tokens = "max-num-batched-tokens",
+                                        .program = "vllm serve",
+                                        .image = "vllm/vllm-openai:latest",
+                                        .entry = "--model"};
+
+inline constexpr ServeEngine kEngine{.name = "vllm",
+                                     .summary = "vLLM 0.32.0: vllm serve",
+                                     .flags = kFlags,
+                                     .serve = serve,
+                                     .remedies = kRemedies,
+                                     .users = {.length = "max-model-len", .count = "max-num-seqs"},
+                                     .meant = kMeant,
+                                     .planned = &kPlanned};
 
 }  // namespace memtape::vllm

@@ -10,6 +10,7 @@
 #include "predict/outside.h"
 #include "predict/program.h"
 #include "predict/releases_meant.h"
+#include "predict/serve.h"
 #include "workload/read_recipe.h"
 
 namespace memtape {
@@ -92,6 +93,25 @@ INSTANTIATE_TEST_SUITE_P(All, DialectTest, testing::ValuesIn(dialects().begin(),
                            std::erase(name, '-');
                            return name;
                          });
+
+TEST(Dialects, AreNamedByTheHelp) {
+  std::string_view help;
+  for (const TrainOption& option : train_options())
+    if (option.name() == "framework") help = option.help;
+  for (const Dialect* dialect : dialects())
+    EXPECT_NE(help.find(dialect->framework.name), help.npos) << dialect->framework.name;
+}
+
+TEST(Engines, SayAllFlagsOfAPlanOrAreNotPlanned) {
+  for (const ServeEngine& engine : serve_engines()) {
+    EXPECT_FALSE(engine.name.empty() || engine.summary.empty() || engine.flags.empty());
+    if (!engine.planned) continue;
+    const PlannedServer& plan = *engine.planned;
+    for (const std::string_view flag : {plan.tensor_parallel, plan.length, plan.sequences})
+      EXPECT_TRUE(find_flag(engine.flags, "--" + std::string(flag))) << flag;
+    EXPECT_FALSE(plan.program.empty() || plan.image.empty() || plan.entry.empty());
+  }
+}
 
 TEST(Dialects, HavePlacesOfTheirOwnAmongThoseThatArePlanned) {
   for (const auto place : {&PlannedPlace::on_one_gpu, &PlannedPlace::on_many}) {
