@@ -6,10 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "framework/dialects.h"
 #include "framework/train_arguments.h"
-#include "framework/transformers/deepspeed_model.h"
 #include "plan/spaces.h"
-#include "workload/framework.h"
 
 namespace memtape::plan {
 namespace {
@@ -19,37 +18,32 @@ constexpr auto kTrainerOrder =
                          Axis::sharding, Axis::micro_batch, Axis::checkpointing});
 constexpr std::int64_t kTrainerMostMicroBatch = 32;
 
-/// How a said --fsdp shares (accelerate's names).
-Sharding sharding_of(const FsdpRecipe& fsdp) {
-  if (fsdp.version == 2) return fsdp.reshard_after_forward ? Sharding::fsdp : Sharding::grads_kept;
-  if (fsdp.sharding_strategy == "NO_SHARD") return Sharding::ddp;
-  return fsdp.sharding_strategy == "SHARD_GRAD_OP" ? Sharding::grads_kept : Sharding::fsdp;
+Sharding sharding_of(SaidSharing::Shards said) {
+  if (said == SaidSharing::Shards::none) return Sharding::ddp;
+  return said == SaidSharing::Shards::kept_whole ? Sharding::grads_kept : Sharding::fsdp;
 }
 
 class TrainerSpace : public Space {
  public:
   explicit TrainerSpace(const Job& job)
-      : Space(job),
-        has_engine_(transformers::runs_deepspeed(job.recipe)),
-        zero_(transformers::said_zero(job.recipe)) {
-    if (job.recipe.trainer.fsdp) said_ = sharding_of(*job.recipe.trainer.fsdp);
-  }
+      : Space(job), said_(dialect_of(job.recipe).said_sharing(job.recipe)) {}
 
   std::span<const Axis> axes() const override { return kTrainerOrder; }
 
   std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
     switch (axis) {
       case Axis::dp: return {job_.gpus};
-      case Axis::zero: return {zero_.stage};
+      case Axis::zero: return {said_.zero};
       case Axis::offload: return {number(offload())};
       case Axis::method: return methods();
       case Axis::optim:
-        if (c.method != Method::full || has_engine_ || job_.says("optim") || job_.says("optimizer"))
+        if (c.method != Method::full || said_.has_engine || job_.says("optim") ||
+            job_.says("optimizer"))
           return {number(Optim::adamw)};
         return {number(Optim::adamw), number(Optim::adamw_8bit)};
       case Axis::sharding:
-        if (job_.gpus == 1 || has_engine_) return {number(Sharding::none)};
-        if (said_) return {number(*said_)};
+        if (job_.gpus == 1 || said_.has_engine) return {number(Sharding::none)};
+        if (says_shards()) return {number(sharding_of(said_.shards))};
         return {number(Sharding::ddp), number(Sharding::fsdp)};
       case Axis::micro_batch: return micro_batches(job_, c, kTrainerMostMicroBatch);
       case Axis::checkpointing: return {number(Checkpointing::none), number(Checkpointing::full)};
@@ -64,16 +58,16 @@ class TrainerSpace : public Space {
         return fmt::format("Trainer has data ranks alone: --dp {} are not --gpus {}", c.sizes.dp,
                            job_.gpus);
       case Axis::zero:
-        if (c.sizes.zero == zero_.stage) return {};
+        if (c.sizes.zero == said_.zero) return {};
         return "Trainer's stage of ZeRO is that of its ds_config: --deepspeed FILE";
       case Axis::offload:
         if (c.offload == offload()) return {};
         return "Trainer offloads what --fsdp or its ds_config say";
       case Axis::method:
-        if (c.method != Method::qlora || zero_.stage < 3) return {};
+        if (c.method != Method::qlora || said_.zero < 3) return {};
         return "QLoRA over ZeRO 3 is not modelled: ZeRO 2, or --fsdp full_shard";
       case Axis::optim:
-        if (c.optim == Optim::adamw || !has_engine_) return {};
+        if (c.optim == Optim::adamw || !said_.has_engine) return {};
         return "8-bit states of bitsandbytes over DeepSpeed are not modelled";
       case Axis::sharding: return refuses_sharding(c);
       case Axis::micro_batch: return refuses_batch(job_, c);
@@ -117,7 +111,8 @@ class TrainerSpace : public Space {
     if (c.method == Method::lora || job_.says("peft")) return 2.0 * parameters / parts;
     const bool has_small_states =
         c.optim != Optim::adamw || job_.says("optim") || job_.says("optimizer");
-    if (has_engine_) {  // what its optimizer holds, the float32 copy too, is cut from stage 1 on
+    if (said_.has_engine) {
+      // What its optimizer holds, the float32 copy too, is cut from stage 1 on.
       const double states = has_small_states ? 0.0 : 12.0;
       return (2.0 / parts + states / (c.sizes.zero > 0 ? ranks : 1.0)) * parameters;
     }
@@ -125,25 +120,27 @@ class TrainerSpace : public Space {
   }
 
  private:
+  bool says_shards() const { return said_.shards != SaidSharing::Shards::unsaid; }
+
   Offload offload() const {
-    if (zero_.offloads_parameters) return Offload::all;
-    if (zero_.offloads_optimizer) return Offload::optimizer;
-    const bool moves = job_.recipe.trainer.fsdp && job_.recipe.trainer.fsdp->cpu_offload;
-    return moves ? Offload::all : Offload::none;
+    if (said_.offloads_parameters) return Offload::all;
+    return said_.offloads_optimizer ? Offload::optimizer : Offload::none;
   }
 
   std::vector<std::int64_t> methods() const {
     if (job_.says("peft") || job_.says("quantization")) return {number(Method::full)};
-    if (zero_.stage == 3) return {number(Method::full), number(Method::lora)};
+    if (said_.zero == 3) return {number(Method::full), number(Method::lora)};
     return {number(Method::full), number(Method::lora), number(Method::qlora)};
   }
 
   std::string refuses_sharding(const Candidate& c) const {
-    if (said_ && job_.gpus > 1)
-      return c.sharding == *said_ ? "" : "Trainer shards as --fsdp and --fsdp_config say";
+    if (says_shards() && job_.gpus > 1)
+      return c.sharding == sharding_of(said_.shards)
+                 ? ""
+                 : "Trainer shards as --fsdp and --fsdp_config say";
     if (c.sharding == Sharding::grads_kept || c.sharding == Sharding::hybrid)
       return fmt::format("--sharding {} is not planned for Trainer: ddp or full", name(c.sharding));
-    if (c.sharding == Sharding::fsdp && has_engine_)
+    if (c.sharding == Sharding::fsdp && said_.has_engine)
       return "Trainer takes one of FSDP and DeepSpeed: leave --deepspeed out";
     if (c.sharding == Sharding::fsdp && c.optim == Optim::adamw_8bit)
       return "8-bit states of bitsandbytes do not go over FSDP";
@@ -157,9 +154,7 @@ class TrainerSpace : public Space {
     return qlora_quantization(is_cut ? storage : NamedValues{});
   }
 
-  const bool has_engine_;
-  const transformers::SaidZero zero_;
-  std::optional<Sharding> said_;  ///< by --fsdp
+  const SaidSharing said_;
 };
 
 }  // namespace

@@ -9,10 +9,12 @@
 #include "base/text.h"
 #include "framework/llamacpp/serve.h"
 #include "framework/sglang/serve.h"
+#include "framework/transformers/generate.h"
 #include "framework/transformers/serve.h"
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/serve.h"
 #include "predict/device_summary.h"
+#include "workload/device_traits.h"
 
 namespace memtape {
 namespace {
@@ -56,6 +58,14 @@ bool runs_llamacpp(std::string_view name) {
 }
 
 }  // namespace
+
+std::int64_t counted_parameters(const ServeRequest& request) {
+  if (!request.config) return 0;
+  transformers::GenerateRecipe least;
+  least.prompt_length = least.max_new_tokens = 1;
+  const auto run = transformers::run_generate(*request.config, least, device_traits(std::nullopt));
+  return run ? run->parameters : 0;
+}
 
 Config text_part(const Config& config) { return vllm::text_config(config); }
 

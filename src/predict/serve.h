@@ -18,6 +18,9 @@ Result<const ServeEngine*> find_serve_engine(std::string_view name);
 
 Result<ServeAnswer> predict_serve(const ServeEngine& engine, const ServeRequest& request);
 
+/// Parameters of the model as transformers makes it; 0 where it is none of the families here.
+std::int64_t counted_parameters(const ServeRequest& request);
+
 /// The part of a configuration that describes the text model, as vLLM reads it: nested in
 /// multimodal ones.
 Config text_part(const Config& config);

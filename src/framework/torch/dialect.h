@@ -38,6 +38,15 @@ struct DataParallelChoices {
                    kept_whole = {};  ///< a member of its strategy: after the forward
 };
 
+/// How every plan shares what it holds where the asker's own options say so.
+struct SaidSharing {
+  enum class Shards : std::uint8_t { unsaid, none, cut_again, kept_whole };
+  Shards shards = Shards::unsaid;  ///< whether FSDP cuts parameters, and again after the forward
+  bool has_engine = false;         ///< DeepSpeed, by a ds_config
+  std::int64_t zero = 0;           ///< the stage that it names
+  bool offloads_optimizer = false, offloads_parameters = false;
+};
+
 /// Which space of plans a framework has (src/plan).
 enum class PlanSpace : std::uint8_t { none, data_parallel, trainer, megatron, torchtitan };
 
@@ -79,6 +88,8 @@ struct Dialect {
   time::FrameworkHabits time;
   PlanSpace space = PlanSpace::none;
   DataParallelChoices sharing = {};
+  /// Null: its own options say nothing that a space does not decide.
+  SaidSharing (*said_sharing)(const TrainRecipe& recipe) = nullptr;
   PlannedPlace planned = {};
   ExportedProgram exported = ExportedProgram::none;
   RealStep real_step = RealStep::none;

@@ -94,6 +94,24 @@ void read_time(const TrainRecipe& recipe, const Config&, time::TrainSetup& setup
   if (zero.offloads_parameters) setup.offload = time::OptimizerOffload::all;
 }
 
+/// --fsdp by accelerate's names, or --deepspeed.
+SaidSharing said_sharing(const TrainRecipe& recipe) {
+  const SaidZero zero = said_zero(recipe);
+  SaidSharing said{.has_engine = runs_deepspeed(recipe),
+                   .zero = zero.stage,
+                   .offloads_optimizer = zero.offloads_optimizer,
+                   .offloads_parameters = zero.offloads_parameters};
+  if (!recipe.trainer.fsdp) return said;
+  using Shards = SaidSharing::Shards;
+  const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
+  const bool keeps =
+      fsdp.version == 2 ? !fsdp.reshard_after_forward : fsdp.sharding_strategy == "SHARD_GRAD_OP";
+  const bool cuts = fsdp.version == 2 || fsdp.sharding_strategy != "NO_SHARD";
+  said.shards = !cuts ? Shards::none : keeps ? Shards::kept_whole : Shards::cut_again;
+  said.offloads_parameters |= fsdp.cpu_offload;
+  return said;
+}
+
 std::vector<std::string> warnings(const Config& config, const TrainRecipe& recipe) {
   std::vector<std::string> lines;
   const bool is_awq =  // GPTQ's layers are spared the cast
@@ -166,6 +184,7 @@ constinit const Dialect kDialect{
     .time = {.read = read_time},
     .space = PlanSpace::trainer,
     .sharing = {.takes_ds_config = true},
+    .said_sharing = said_sharing,
     .planned = {.on_one_gpu = 2, .on_many = 6},
     .exported = ExportedProgram::trainer,
     .real_step = RealStep::trainer};
