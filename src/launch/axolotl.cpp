@@ -36,22 +36,22 @@ Result<Settings> read_axolotl_arguments(const LaunchCommand& command) {
 /// What `rl` says: trl's trainers, under axolotl's names (core/builders/rl.py). GDPO is GRPO that
 /// adds its rewards up in another way.
 struct Reinforcement {
-  std::string_view rl, trainer;
-  TrlProgram program;
+  std::string_view rl;
+  TrainerConfig trainer;
 };
-constexpr auto kReinforcements = std::to_array<Reinforcement>({{"dpo", "dpo", TrlProgram::dpo},
-                                                               {"ipo", "dpo", TrlProgram::dpo},
-                                                               {"kto", "kto", TrlProgram::kto},
-                                                               {"orpo", "orpo", TrlProgram::orpo},
-                                                               {"simpo", "cpo", TrlProgram::cpo},
-                                                               {"grpo", "grpo", TrlProgram::grpo},
-                                                               {"gdpo", "grpo", TrlProgram::grpo}});
+constexpr auto kReinforcements = std::to_array<Reinforcement>({{"dpo", &transformers::kDpo},
+                                                               {"ipo", &transformers::kDpo},
+                                                               {"kto", &transformers::kKto},
+                                                               {"orpo", &transformers::kOrpo},
+                                                               {"simpo", &transformers::kCpo},
+                                                               {"grpo", &transformers::kGrpo},
+                                                               {"gdpo", &transformers::kGrpo}});
 
-Result<TrlProgram> trainer_of(const Settings& settings) {
-  if (!settings.says("rl")) return TrlProgram::none;
+Result<TrainerConfig> trainer_of(const Settings& settings) {
+  if (!settings.says("rl")) return nullptr;
   const Setting& rl = *settings.find("rl");
   for (const Reinforcement& known : kReinforcements)
-    if (known.rl == rl.value.text) return known.program;
+    if (known.rl == rl.value.text) return known.trainer;
   return unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
                      "dpo, ipo, kto, orpo, simpo, grpo or gdpo");
 }
@@ -188,14 +188,13 @@ bool cuts_cross_entropy(Settings& settings) {
 }
 
 /// LigerPlugin replaces what its switches name, CutCrossEntropyPlugin the loss of a causal model.
-void add_plugins(Settings& settings, TrlProgram trainer, Translation& translation) {
+void add_plugins(Settings& settings, TrainerConfig trainer, Translation& translation) {
   for (const std::string& plugin : settings.words("plugins"))
     if (plugin.find("Liger") == std::string::npos &&
         plugin.find("CutCrossEntropy") == std::string::npos && !is_neutral(plugin))
       translation.remarks.not_modelled.push_back(fmt::format(
           "{}: the plugin {} is not modelled", settings.find("plugins")->where, plugin));
-  if (trainer == TrlProgram::none && cuts_cross_entropy(settings))
-    translation.add("cut_cross_entropy", "true");
+  if (!trainer && cuts_cross_entropy(settings)) translation.add("cut_cross_entropy", "true");
   if (!has_plugin(settings, "Liger")) return;
   translation.add("use_liger_kernel", "true");
   constexpr auto kKernels =
@@ -215,15 +214,15 @@ constexpr auto kLoraKernels = std::to_array<const char*>(
 
 /// Whether axolotl turns its fused LoRA kernels on by itself (check_auto_enable_lora_kernels of
 /// utils/schemas/config.py).
-bool enables_lora_kernels(Settings& settings, TrlProgram trainer) {
+bool enables_lora_kernels(Settings& settings, TrainerConfig trainer) {
   const bool is_8bit = settings.on("load_in_8bit") && settings.text("adapter") == "lora";
   const bool shards_by_1 = is_sharded(settings) && sharding_version(settings) != "2";
-  return settings.says("adapter") && trainer == TrlProgram::none && !is_8bit && !shards_by_1 &&
+  return settings.says("adapter") && !trainer && !is_8bit && !shards_by_1 &&
          !settings.on("trust_remote_code");
 }
 
 /// The kernels that are on; that of embeddings does nothing where none is adapted.
-void add_lora_kernels(Settings& settings, TrlProgram trainer, Translation& translation) {
+void add_lora_kernels(Settings& settings, TrainerConfig trainer, Translation& translation) {
   const bool said = std::ranges::any_of(kLoraKernels, [&](const char* name) {
     const Setting* const setting = settings.find(name);
     return setting && setting->value.kind != YamlNode::Kind::null;
@@ -234,7 +233,7 @@ void add_lora_kernels(Settings& settings, TrlProgram trainer, Translation& trans
     if (settings.on(name, otherwise) && name != std::string_view("lora_embedding_kernel"))
       on.emplace_back(name);
   if (on.empty()) return;
-  if (trainer != TrlProgram::none || is_sharded(settings))
+  if (trainer || is_sharded(settings))
     return translation.remarks.not_modelled.push_back(
         fmt::format("axolotl's fused LoRA kernels ({}) are modelled in SFT without FSDP; here "
                     "adapters are peft's",
@@ -304,7 +303,7 @@ void add_grpo(const Settings& settings, Settings& arguments) {
                      .where = fmt::format("{}.{}", trl->where, member.key)});
 }
 
-void add_renamed(const Settings& settings, TrlProgram trainer, Settings& arguments) {
+void add_renamed(const Settings& settings, TrainerConfig trainer, Settings& arguments) {
   constexpr auto kRenamed =
       std::to_array<Renamed>({{"micro_batch_size", "per_device_train_batch_size"},
                               {"gradient_accumulation_steps", "gradient_accumulation_steps"},
@@ -319,25 +318,19 @@ void add_renamed(const Settings& settings, TrlProgram trainer, Settings& argumen
                               {"deepspeed", "deepspeed"},
                               {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
   rename(settings, kRenamed, arguments);
-  if (trainer == TrlProgram::none) return;
-  if (trainer != TrlProgram::grpo)
+  if (!trainer) return;
+  if (trainer != &transformers::kGrpo)
     rename(settings, std::to_array<Renamed>({{"sequence_len", "max_length"}}), arguments);
-  if (trainer == TrlProgram::dpo) add_dpo(settings, arguments);
-  if (trainer == TrlProgram::cpo) add_simpo(settings, arguments);
-  if (trainer == TrlProgram::grpo) add_grpo(settings, arguments);
+  if (trainer == &transformers::kDpo) add_dpo(settings, arguments);
+  if (trainer == &transformers::kCpo) add_simpo(settings, arguments);
+  if (trainer == &transformers::kGrpo) add_grpo(settings, arguments);
 }
 
 /// `trl` is of GRPO alone.
-void note_trl(const Settings& settings, TrlProgram trainer, Translation& translation) {
-  if (trainer != TrlProgram::grpo && settings.says("trl"))
+void note_trl(const Settings& settings, TrainerConfig trainer, Translation& translation) {
+  if (trainer != &transformers::kGrpo && settings.says("trl"))
     translation.remarks.warnings.push_back(
         fmt::format("{} is read with rl: grpo or gdpo", settings.find("trl")->where));
-}
-
-std::string_view name_of(TrlProgram trainer) {
-  for (const Reinforcement& known : kReinforcements)
-    if (known.program == trainer) return known.trainer;
-  return {};
 }
 
 /// gradient_checkpointing may also be "offload" or "offload_disk", activation_offloading by its old
@@ -356,7 +349,7 @@ void check_unfrozen(Settings& settings) {
                   "training a part of the model is not modelled", "an adapter, or leave it out");
 }
 
-Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& translation) {
+Result<void> add_settings(Settings& settings, TrainerConfig trainer, Translation& translation) {
   const Dtypes dtypes = dtypes_of(settings);
   check_checkpointing(settings);
   check_unfrozen(settings);
@@ -364,14 +357,14 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   Settings arguments;
   add_renamed(settings, trainer, arguments);
   add_sharding(settings, arguments, translation);
-  if (trainer != TrlProgram::none) translation.add("trainer", name_of(trainer));
+  if (trainer) translation.add("trainer", trainer->trainer);
   note_trl(settings, trainer, translation);
   if (const auto done = add_training_arguments(arguments, translation, trainer); !done) return done;
   add_default(translation, "per_device_train_batch_size", "1");
   // trl's configurations would checkpoint; AxolotlInputConfig says no where nobody says anything.
-  if (trainer != TrlProgram::none) add_default(translation, "gradient_checkpointing", "false");
+  if (trainer) add_default(translation, "gradient_checkpointing", "false");
   // core/builders/causal.py: where DDP is, what nobody says is no.
-  if (trainer == TrlProgram::none && settings.on("ddp", true))
+  if (!trainer && settings.on("ddp", true))
     add_default(translation, "ddp_find_unused_parameters", "false");
   if (dtypes.bf16) translation.add("bf16", "true");
   if (dtypes.fp16) translation.add("fp16", "true");
@@ -380,10 +373,8 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   add_attention_choice(settings, translation);
   add_plugins(settings, trainer, translation);
   add_lora_kernels(settings, trainer, translation);
-  if (trainer != TrlProgram::none && trainer != TrlProgram::grpo)
-    add_default(translation, "max_length", "512");
-  if (trainer == TrlProgram::none)
-    translation.add("sequence-length", settings.whole("sequence_len").value_or(512));
+  if (trainer && trainer != &transformers::kGrpo) add_default(translation, "max_length", "512");
+  if (!trainer) translation.add("sequence-length", settings.whole("sequence_len").value_or(512));
   if (dtypes.weights != "fp32" && !settings.on("flash_attention") && keeps_float32(settings))
     translation.remarks.not_modelled.emplace_back(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "
@@ -391,7 +382,7 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   if (settings.on("sample_packing"))
     translation.remarks.warnings.emplace_back(
         "packed samples are taken as micro_batch_size full sequences, each attended to whole");
-  else if (!settings.on("pad_to_sequence_len") && trainer != TrlProgram::grpo)
+  else if (!settings.on("pad_to_sequence_len") && trainer != &transformers::kGrpo)
     translation.remarks.warnings.emplace_back(
         "sequences are padded to the longest of their batch; all are taken to be sequence_len "
         "long");
@@ -409,7 +400,7 @@ Result<Translation> translate_axolotl(const LaunchCommand& command) {
   known.others_pass = true;
   translation->remarks.add(settings->check_names(known));
   if (settings->failure()) return tl::unexpected(*settings->failure());
-  const Result<TrlProgram> trainer = trainer_of(*settings);
+  const Result<TrainerConfig> trainer = trainer_of(*settings);
   if (!trainer) return tl::unexpected(trainer.error());
   const std::optional<std::string> model = settings->text("base_model");
   if (!model) return bad_input("no model is named", command.arguments.front(), "base_model: MODEL");

@@ -4,6 +4,7 @@
 // says them in memtape's options.
 #pragma once
 
+#include "framework/transformers/arguments/trl_config.h"
 #include "launch/translation.h"
 
 namespace memtape::launch {
@@ -30,14 +31,13 @@ Result<Translation> translate_llama_bench(const LaunchCommand& command);
 Result<Translation> translate_run_clm(const LaunchCommand& command);
 Result<Translation> translate_example(const LaunchCommand& command);
 Result<Translation> translate_no_trainer_example(const LaunchCommand& command);
-Result<Translation> translate_trl_sft(const LaunchCommand& command);
-Result<Translation> translate_trl_dpo(const LaunchCommand& command);
-Result<Translation> translate_trl_reward(const LaunchCommand& command);
-Result<Translation> translate_trl_grpo(const LaunchCommand& command);
-Result<Translation> translate_trl_rloo(const LaunchCommand& command);
-Result<Translation> translate_trl_kto(const LaunchCommand& command);
-Result<Translation> translate_trl_cpo(const LaunchCommand& command);
-Result<Translation> translate_trl_orpo(const LaunchCommand& command);
+/// The program of one of trl's trainers.
+Result<Translation> translate_trl(const LaunchCommand& command,
+                                  const transformers::TrlConfig& trainer);
+template <const transformers::TrlConfig& trainer>
+Result<Translation> translate_trl(const LaunchCommand& command) {
+  return translate_trl(command, trainer);
+}
 Result<Translation> translate_llama_factory(const LaunchCommand& command);
 Result<Translation> translate_axolotl(const LaunchCommand& command);
 Result<Translation> translate_tune_run(const LaunchCommand& command);

@@ -130,13 +130,6 @@ Result<void> add_launcher(const LaunchCommand& command, Translation& translation
 
 }  // namespace
 
-const transformers::TrlConfig* config_of(TrlProgram program) {
-  using namespace transformers;
-  constexpr std::array<const TrlConfig*, 9> kConfigs{nullptr, &kSft,  &kDpo, &kReward, &kGrpo,
-                                                     &kKto,   &kRloo, &kCpo, &kOrpo};
-  return kConfigs[static_cast<std::size_t>(program)];
-}
-
 std::vector<std::string_view> training_argument_fields() {
   std::vector<std::string_view> names = transformers::training_argument_names();
   std::erase_if(names, [](std::string_view name) {
@@ -157,16 +150,16 @@ Result<Translation> begin_trainer(const LaunchCommand& command) {
 }
 
 Result<void> add_training_arguments(Settings& settings, Translation& translation,
-                                    TrlProgram program) {
+                                    TrainerConfig trainer) {
   TrainRecipe scratch;
-  if (const transformers::TrlConfig* config = config_of(program)) config->start(scratch);
+  if (trainer) trainer->start(scratch);
   const bool says_precision = settings.find("bf16") || settings.find("fp16");
   if (says_precision)  // TrainingArguments' own come before what the launcher says
     std::erase_if(translation.options,
                   [](const auto& o) { return o.first == "bf16" || o.first == "fp16"; });
   for (const Setting& setting : settings.all()) {
-    const bool known = is_field(setting.name) ||
-                       (program != TrlProgram::none && transformers::is_trl_argument(setting.name));
+    const bool known =
+        is_field(setting.name) || (trainer && transformers::is_trl_argument(setting.name));
     const bool unset = setting.value.kind == YamlNode::Kind::null ||
                        (setting.value.text == "None" && setting.name != "max_length");
     if (!known || unset) continue;

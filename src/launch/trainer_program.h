@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "framework/transformers/arguments/trl_config.h"
 #include "launch/programs.h"
 #include "launch/settings/settings.h"
 
@@ -21,15 +20,13 @@ std::vector<std::string_view> training_argument_fields();
 /// launcher, and its FSDP or DeepSpeed plugin.
 Result<Translation> begin_trainer(const LaunchCommand& command);
 
-/// Whose configuration holds the TrainingArguments.
-enum class TrlProgram { none, sft, dpo, reward, grpo, kto, rloo, cpo, orpo };
-/// trl's configuration; null of none.
-const transformers::TrlConfig* config_of(TrlProgram program);
+/// The configuration of trl's that extends TrainingArguments; null: it is transformers' own Trainer.
+using TrainerConfig = const transformers::TrlConfig*;
 
 /// Each setting that is a field of TrainingArguments, or of trl's configuration that extends it; a
 /// value that will not do is an Error at its place.
 Result<void> add_training_arguments(Settings& settings, Translation& translation,
-                                    TrlProgram program = TrlProgram::none);
+                                    TrainerConfig trainer = nullptr);
 
 /// `name` unless the translation has it.
 void add_default(Translation& translation, std::string name, std::string value);

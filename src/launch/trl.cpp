@@ -16,27 +16,29 @@
 namespace memtape::launch {
 namespace {
 
+using transformers::TrlConfig;
+
 constexpr auto kOnByDefault = std::to_array<std::string_view>(
     {"gradient_checkpointing", "remove_unused_columns", "dataloader_pin_memory",
      "skip_memory_metrics", "log_on_each_node", "logging_nan_inf_filter",
      "average_tokens_across_devices"});
 
 /// Whether the program passes ModelConfig's dtype, attention and quantization over.
-bool loads_as_it_is(TrlProgram program) {
-  return program == TrlProgram::cpo || program == TrlProgram::orpo;
+bool loads_as_it_is(const TrlConfig& trainer) {
+  return &trainer == &transformers::kCpo || &trainer == &transformers::kOrpo;
 }
 
 /// The fields of the trainer's configuration: they share some of SFTConfig's and DPOConfig's.
-std::vector<std::string_view> all_fields(TrlProgram program) {
+std::vector<std::string_view> all_fields(const TrlConfig& trainer) {
   std::vector<std::string_view> names = training_argument_fields();
-  const auto add = [&](const transformers::TrlConfig& config) {
+  const auto add = [&](const TrlConfig& config) {
     for (const std::string_view name : config.own_names()) names.push_back(name);
   };
   add(transformers::kSft);
-  if (program != TrlProgram::sft) add(transformers::kDpo);
-  if (program == TrlProgram::rloo) add(transformers::kGrpo);
-  add(*config_of(program));
-  if (loads_as_it_is(program)) {
+  if (&trainer != &transformers::kSft) add(transformers::kDpo);
+  if (&trainer == &transformers::kRloo) add(transformers::kGrpo);
+  add(trainer);
+  if (loads_as_it_is(trainer)) {
     add(transformers::kCpo);
     names.push_back("max_completion_length");
   }
@@ -157,8 +159,8 @@ void add_trl_adapters(Settings& settings, Translation& translation) {
 }
 
 /// How long sequences are taken to be.
-void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) {
-  if (kind == TrlProgram::grpo || kind == TrlProgram::rloo) {
+void add_lengths(Settings& settings, const TrlConfig& trainer, Translation& translation) {
+  if (&trainer == &transformers::kGrpo || &trainer == &transformers::kRloo) {
     translation.remarks.warnings.emplace_back(
         "completions are taken to be max_completion_length long, and no longer than that");
     return;
@@ -169,9 +171,11 @@ void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) 
         "sequences are padded to the longest of their batch; all are taken to be max_length long");
 }
 
-Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind) {
+}  // namespace
+
+Result<Translation> translate_trl(const LaunchCommand& command, const TrlConfig& trainer) {
   const KnownNames known = data::trl_names();
-  std::vector<std::string_view> neutral = all_fields(kind);
+  std::vector<std::string_view> neutral = all_fields(trainer);
   neutral.insert(neutral.end(), known.neutral.begin(), known.neutral.end());
   std::vector<std::string_view> names = neutral;
   names.insert(names.end(), known.modelled.begin(), known.modelled.end());
@@ -189,51 +193,17 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");
   translation->model = *model;
-  if (loads_as_it_is(kind))
+  if (loads_as_it_is(trainer))
     warn_of_loading(*settings, *translation);
   else
     add_loading(*settings, *translation);
   add_trl_adapters(*settings, *translation);
-  translation->add("trainer", config_of(kind)->trainer);
-  if (const auto done = add_training_arguments(*settings, *translation, kind); !done)
+  translation->add("trainer", trainer.trainer);
+  if (const auto done = add_training_arguments(*settings, *translation, &trainer); !done)
     return tl::unexpected(done.error());
-  add_lengths(*settings, kind, *translation);
+  add_lengths(*settings, trainer, *translation);
   if (settings->failure()) return tl::unexpected(*settings->failure());
   return translation;
-}
-
-}  // namespace
-
-Result<Translation> translate_trl_sft(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::sft);
-}
-
-Result<Translation> translate_trl_dpo(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::dpo);
-}
-
-Result<Translation> translate_trl_reward(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::reward);
-}
-
-Result<Translation> translate_trl_grpo(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::grpo);
-}
-
-Result<Translation> translate_trl_rloo(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::rloo);
-}
-
-Result<Translation> translate_trl_kto(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::kto);
-}
-
-Result<Translation> translate_trl_cpo(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::cpo);
-}
-
-Result<Translation> translate_trl_orpo(const LaunchCommand& command) {
-  return translate_trl(command, TrlProgram::orpo);
 }
 
 }  // namespace memtape::launch
