@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text.h"
 #include "launch/programs.h"
 #include "launch/python_arguments.h"
 #include "launch/setting_names.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs that are known by name, one translator each. A new one is a row in programs.cpp and
-// a file beside it: it reads `command.arguments` with a table of its flags (launch/flags.h) and
-// says them in memtape's options.
+// a file beside it: it reads `command.arguments` with a table of its flags (data/launch) or settings
+// (data/settings) and says them in memtape's options.
 #pragma once
 
 #include "framework/transformers/arguments/trl_config.h"

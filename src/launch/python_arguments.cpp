@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/python_arguments.h"
 
-#include <algorithm>
 #include <deque>
 
 #include <fmt/format.h>
