@@ -16,7 +16,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 class Answer:
     """What one command did: how it ended, what it printed, and what it wrote ({name: text})."""
 
-    code: object  # the exit code, or "timeout"
+    code: object  # the exit code, or "too slow"
     stdout: str = ""
     stderr: str = ""
     written: dict = dataclasses.field(default_factory=dict)
