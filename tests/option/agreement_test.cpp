@@ -11,11 +11,11 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-constexpr auto kNames = std::to_array<std::string_view>({"none", "full"});
-constexpr std::array kOptions{
+constexpr auto kCheckpointing = std::to_array<std::string_view>({"none", "full"});
+constexpr std::array kSameSetting{
     Option{"--micro-batch-size", "N", "", "", Whole{}},
     Option{"--per_device_batch", "N", "", "", Whole{}}.decides("--micro-batch-size"),
-    Option{"--checkpointing", "{none,full}", "", "", Choice{kNames}},
+    Option{"--checkpointing", "{none,full}", "", "", Choice{kCheckpointing}},
     Option{"--gradient_checkpointing", "[VALUE]", "", "", OnOff{}}.decides("--checkpointing"),
     Option{"--lora-rank", "N", "", "", Whole{}},
     Option{"--peft", "JSON"}.decides("--lora-rank"),
@@ -23,26 +23,28 @@ constexpr std::array kOptions{
 
 Table table() {
   Table made;
-  add(std::span<const Option>(kOptions), made);
+  add(std::span<const Option>(kSameSetting), made);
   return made;
 }
 
-std::string complaint(const NamedValues& given) {
+std::string disagreement(const NamedValues& given) {
   const Result<void> agreed = agree(table(), given);
   return agreed ? "(agree)" : agreed.error().line();
 }
 
 TEST(Agreement, ComparesWhatValuesSay) {
-  EXPECT_EQ(complaint({{"micro-batch-size", "4"}, {"per_device_batch", "4"}}), "(agree)");
-  EXPECT_EQ(complaint({{"micro-batch-size", "4"}, {"per_device_batch", "8"}}),
+  EXPECT_EQ(disagreement({{"micro-batch-size", "4"}, {"per_device_batch", "4"}}), "(agree)");
+  EXPECT_EQ(disagreement({{"micro-batch-size", "4"}, {"per_device_batch", "8"}}),
             "--micro-batch-size 4: sets what --per_device_batch 8 sets to another value (leave out "
             "one of them)");
-  EXPECT_EQ(complaint({{"checkpointing", "full"}, {"gradient_checkpointing", "true"}}), "(agree)");
-  EXPECT_NE(complaint({{"checkpointing", "none"}, {"gradient_checkpointing", "true"}}), "(agree)");
+  EXPECT_EQ(disagreement({{"checkpointing", "full"}, {"gradient_checkpointing", "true"}}),
+            "(agree)");
+  EXPECT_NE(disagreement({{"checkpointing", "none"}, {"gradient_checkpointing", "true"}}),
+            "(agree)");
 }
 
 TEST(Agreement, LeavesTextsApart) {
-  EXPECT_NE(complaint({{"lora-rank", "8"}, {"peft", "{\"r\": 8}"}}), "(agree)");
+  EXPECT_NE(disagreement({{"lora-rank", "8"}, {"peft", "{\"r\": 8}"}}), "(agree)");
 }
 
 TEST(Changes, TakeThePlaceOfWhatDecidesTheSame) {

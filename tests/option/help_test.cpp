@@ -8,23 +8,23 @@
 namespace memtape::option {
 namespace {
 
-constexpr std::array kOptions{
+constexpr std::array kHelped{
     Option{"--gpus -g", "N", "how many", "Hardware", Whole{}, "1"},
     Option{"--a-name-that-leaves-no-room-beside-it", "VALUE", "what it does"},
     Option{"--hidden", "N"},
 };
 
-Syntax syntax() {
+Syntax helped() {
   Syntax made{.command = "fit",
               .operands = {{"MODEL", "a name"}, {"FILE", "more", false, true}},
               .summary = "what fits",
               .example = "memtape fit x"};
-  add(std::span<const Option>(kOptions), made.table);
+  add(std::span<const Option>(kHelped), made.table);
   return made;
 }
 
 TEST(Help, ShowsGroupsDefaultsAndAnExample) {
-  EXPECT_EQ(help_text(syntax()), R"(what fits
+  EXPECT_EQ(help_text(helped()), R"(what fits
 Usage: memtape fit [options] MODEL [FILE...]
 
 Positionals:
@@ -44,7 +44,7 @@ Example:
 }
 
 TEST(Help, IsATableInMarkdown) {
-  EXPECT_THAT(help_markdown(syntax()), testing::HasSubstr("| `--gpus -g N` | how many (1) |"));
+  EXPECT_THAT(help_markdown(helped()), testing::HasSubstr("| `--gpus -g N` | how many (1) |"));
 }
 
 }  // namespace

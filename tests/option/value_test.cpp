@@ -6,7 +6,7 @@
 namespace memtape::option {
 namespace {
 
-constexpr auto kNames = std::to_array<std::string_view>({"none", "full"});
+constexpr auto kNoneOrFull = std::to_array<std::string_view>({"none", "full"});
 enum class Checkpointing { none, full };
 
 struct Part {
@@ -21,7 +21,7 @@ struct Plan {
   std::optional<Part> part;
 };
 
-std::string complaint(const Option& option, std::string_view text) {
+std::string unusable(const Option& option, std::string_view text) {
   const Result<Value> value = read(option, text);
   return value ? "(read)" : value.error().line();
 }
@@ -43,18 +43,18 @@ TEST(Whole, IsTypedInItsUnit) {
 
 TEST(Whole, SaysWhatItsBoundsAre) {
   const Option count{"--gpus", "N", "", "", Whole{}};
-  EXPECT_EQ(complaint(count, "none"),
+  EXPECT_EQ(unusable(count, "none"),
             "--gpus: unusable value \"none\" (a whole number of 1 or more)");
-  EXPECT_EQ(complaint(count, "99999999999999999999"),
+  EXPECT_EQ(unusable(count, "99999999999999999999"),
             "--gpus: unusable value \"99999999999999999999\" (at most 2147483647)");
   const Option stage{"--zero", "N", "", "", Whole{0, 3}};
-  EXPECT_EQ(complaint(stage, "4"), "--zero: unusable value \"4\" (a whole number from 0 to 3)");
+  EXPECT_EQ(unusable(stage, "4"), "--zero: unusable value \"4\" (a whole number from 0 to 3)");
 }
 
 TEST(Real, MayHaveAWordInItsPlace) {
   const Option clip = Option{"--max-grad-norm", "{X,none}", "", "", Real{}}.or_word("none");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(*read(clip, "none")));
-  EXPECT_EQ(complaint(clip, "-1"),
+  EXPECT_EQ(unusable(clip, "-1"),
             "--max-grad-norm: unusable value \"-1\" (a number of 0 or more, or none)");
   EXPECT_FALSE((plan_of<&Plan::clip>(clip, "none").clip));
 }
@@ -63,13 +63,13 @@ TEST(OnOff, IsOnWithoutAValue) {
   const Option compile{"--compile", "", "", "", OnOff{}};
   EXPECT_TRUE((plan_of<&Plan::compile>(compile, "").compile));
   EXPECT_FALSE((plan_of<&Plan::compile>(compile, "False").compile));
-  EXPECT_EQ(complaint(compile, "maybe"), "--compile: unusable value \"maybe\" (true or false)");
+  EXPECT_EQ(unusable(compile, "maybe"), "--compile: unusable value \"maybe\" (true or false)");
 }
 
 TEST(Choice, IsTheEnumerationInOrder) {
-  const Option option{"--checkpointing", "{none,full}", "", "", Choice{kNames}};
+  const Option option{"--checkpointing", "{none,full}", "", "", Choice{kNoneOrFull}};
   EXPECT_EQ((plan_of<&Plan::checkpointing>(option, "full").checkpointing), Checkpointing::full);
-  EXPECT_EQ(complaint(option, "ful"),
+  EXPECT_EQ(unusable(option, "ful"),
             "--checkpointing: unusable value \"ful\" (did you mean full?)");
 }
 

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-constexpr std::array kOptions{
+constexpr std::array kTyped{
     Option{"--micro-batch-size -b", "N", "sequences"}.people_say("--bs"),
     Option{"--freeze", "GLOB", "names"}.adds_up(),
     Option{"--per_device_batch", "[VALUE]"},
@@ -19,20 +19,20 @@ constexpr std::array kOptions{
     Option{"--compile", "", "", "", OnOff{}},
 };
 
-Syntax syntax() {
+Syntax typed() {
   Syntax made{.command = "train", .operands = {{"MODEL"}}};
-  add(std::span<const Option>(kOptions), made.table);
+  add(std::span<const Option>(kTyped), made.table);
   return made;
 }
 
-Result<Words> words_of(std::vector<const char*> words) { return read_words(syntax(), words); }
+Result<Words> words_of(std::vector<const char*> words) { return read_words(typed(), words); }
 
 NamedValues values(std::vector<const char*> words) {
   words.insert(words.begin(), "model");
-  return in_table_order(words_of(std::move(words)).value(), syntax().table);
+  return in_table_order(words_of(std::move(words)).value(), typed().table);
 }
 
-std::string complaint(std::vector<const char*> words) {
+std::string refusal(std::vector<const char*> words) {
   const Result<Words> read = words_of(std::move(words));
   return read ? "(read)" : read.error().line();
 }
@@ -57,20 +57,20 @@ TEST(Words, MayLeaveOutAValueAndKeepTheOperand) {
 TEST(Words, AddUpWhereTheOptionDoes) {
   EXPECT_THAT(values({"--freeze", "a", "--freeze", "b"}),
               ElementsAre(Pair("freeze", "a"), Pair("freeze", "b")));
-  EXPECT_EQ(complaint({"m", "-b", "2", "-b", "8"}),
+  EXPECT_EQ(refusal({"m", "-b", "2", "-b", "8"}),
             "--micro-batch-size: is given twice, as 2 and 8 (leave out one of them)");
 }
 
 TEST(Words, NameWhatIsWrongAndWhatIsNear) {
-  EXPECT_EQ(complaint({"m", "--frees", "x"}),
+  EXPECT_EQ(refusal({"m", "--frees", "x"}),
             "train: unknown option --frees (did you mean --freeze?)");
-  EXPECT_EQ(complaint({"m", "--bs", "2"}),
+  EXPECT_EQ(refusal({"m", "--bs", "2"}),
             "train: unknown option --bs (did you mean --micro-batch-size?)");
-  EXPECT_EQ(complaint({"m", "-b"}), "train: -b needs a value (see memtape train --help)");
-  EXPECT_EQ(complaint({"m", "--quiet=1"}),
+  EXPECT_EQ(refusal({"m", "-b"}), "train: -b needs a value (see memtape train --help)");
+  EXPECT_EQ(refusal({"m", "--quiet=1"}),
             "train: --quiet takes no value (see memtape train --help)");
-  EXPECT_EQ(complaint({}), "train: MODEL is required (see memtape train --help)");
-  EXPECT_EQ(complaint({"m", "n"}), "train: one argument too many: n (see memtape train --help)");
+  EXPECT_EQ(refusal({}), "train: MODEL is required (see memtape train --help)");
+  EXPECT_EQ(refusal({"m", "n"}), "train: one argument too many: n (see memtape train --help)");
 }
 
 TEST(Words, SwitchOffWhereAValueMaySaySo) {
