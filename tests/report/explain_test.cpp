@@ -62,13 +62,13 @@ TEST(Fold, LayersThatRepeatAreOneRow) {
   const ScopeId layers = tape.scopes.add(tape.scopes.add(0, "model"), "layers");
   std::vector<BlockId> blocks;
   for (const char* number : {"0", "1", "2", "5"}) {
-    Why why{"silu",
-            "MulBackward0",
-            tape.scopes.add(tape.scopes.add(layers, number), "mlp"),
-            Category::activation,
-            Phase::forward,
-            DType::bfloat16,
-            {{4, 8}, 2}};
+    Why why{.op = "silu",
+            .node = "MulBackward0",
+            .scope = tape.scopes.add(tape.scopes.add(layers, number), "mlp"),
+            .category = Category::activation,
+            .phase = Phase::forward,
+            .dtype = DType::bfloat16,
+            .shape = {{4, 8}, 2}};
     blocks.push_back(tape.alloc(64, 0, why));
   }
   Why other = tape.why.back();
@@ -98,7 +98,13 @@ TEST(Why, EveryCategoryHasASentence) {
   for (std::size_t c = 0; c < kCategories; ++c)
     for (Phase phase : {Phase::init, Phase::forward, Phase::backward, Phase::optimizer})
       for (const char* node : {"", "MmBackward0"}) {
-        const Why why{"mm", node, 0, static_cast<Category>(c), phase, DType::float32, {}};
+        const Why why{.op = "mm",
+                      .node = node,
+                      .scope = 0,
+                      .category = static_cast<Category>(c),
+                      .phase = phase,
+                      .dtype = DType::float32,
+                      .shape = {}};
         const std::string sentence = why_sentence(why, "");
         EXPECT_FALSE(sentence.empty());
         EXPECT_NE(sentence.back(), '.');
