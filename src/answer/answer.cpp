@@ -175,22 +175,6 @@ Told told_by(const Request& request) {
   return told;
 }
 
-/// The words of the command line that ask the same.
-Result<std::vector<std::string>> words_of(const Request& request) {
-  if (!request.argv.empty()) return request.argv;
-  const Told told = told_by(request);
-  const Result<option::Syntax> syntax =
-      request.command == "serve" ? serve_syntax_of(told) : syntax_of(request.command);
-  if (!syntax) return tl::unexpected(syntax.error());
-  const Result<option::Words> words = told.by(*syntax);
-  if (!words) return tl::unexpected(words.error());
-  std::vector<std::string> all = option::as_arguments(*words);
-  const std::size_t space = request.command.find(' ');
-  if (space != std::string::npos) all.insert(all.begin(), request.command.substr(space + 1));
-  all.insert(all.begin(), request.command.substr(0, space));
-  return all;
-}
-
 std::string argv_json(const std::vector<std::string>& words) {
   report::JsonWriter out(report::JsonWriter::Layout::compact);
   out.begin_object();
@@ -237,17 +221,34 @@ Handed handed_with(const Request& request, std::vector<HandedFile> files) {
           releases_of(request.installed, request.place)};
 }
 
+Result<std::vector<std::string>> words_of(const Request& request) {
+  if (!request.argv.empty()) return request.argv;
+  if (const Result<void> known = check_command(request.command); !known)
+    return tl::unexpected(known.error());
+  const Told told = told_by(request);
+  const Result<option::Syntax> syntax =
+      request.command == "serve" ? serve_syntax_of(told) : syntax_of(request.command);
+  if (!syntax) return tl::unexpected(syntax.error());
+  const Result<option::Words> words = told.by(*syntax);
+  if (!words) return tl::unexpected(words.error());
+  std::vector<std::string> all = option::as_arguments(*words);
+  const std::size_t space = request.command.find(' ');
+  if (space != std::string::npos) all.insert(all.begin(), request.command.substr(space + 1));
+  all.insert(all.begin(), request.command.substr(0, space));
+  return all;
+}
+
 Result<Answered> answer_request(const Request& request, const Outside& outside) {
-  if (request.argv.empty())
-    if (const Result<void> known = check_command(request.command); !known)
-      return tl::unexpected(known.error());
   if (request.form == Form::argv) {
     const Result<std::vector<std::string>> words = words_of(request);
     if (!words) return tl::unexpected(words.error());
     return Answered{argv_json(*words), ExitCode::fits};
   }
-  if (request.argv.empty())
-    return answer_told(request.command, told_by(request), request.form, outside);
+  if (request.argv.empty()) {
+    const Result<void> known = check_command(request.command);
+    return known ? answer_told(request.command, told_by(request), request.form, outside)
+                 : tl::unexpected(known.error());
+  }
   std::vector<const char*> words;
   for (const std::string& word : request.argv) words.push_back(word.c_str());
   return answer_words(words, request.form, outside);

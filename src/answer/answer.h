@@ -27,6 +27,9 @@ Handed handed_with(const Request& request, std::vector<HandedFile> files = {});
 /// Answers a request that was read, with an outside of the caller's choice.
 Result<Answered> answer_request(const Request& request, const Outside& outside);
 
+/// The words of the command line that ask the same.
+Result<std::vector<std::string>> words_of(const Request& request);
+
 /// {"error": ...}, and the exit code of its kind.
 Answered answer_of(const Error& error, const std::vector<Wanted>& wanted = {});
 

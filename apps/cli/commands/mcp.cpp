@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "answer/answer.h"
 #include "answer/request.h"
 #include "base/text.h"
 #include "commands.h"
@@ -91,10 +92,10 @@ Result<std::vector<std::string>> command_words(std::string command, const Json& 
                        "leave it out");
   for (const auto& [key, value] : arguments.items())
     (key == "model" ? request : request["options"])[key] = value;
-  Result<answer::Request> read =
+  const Result<answer::Request> read =
       answer::read_request(request.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!read) return tl::unexpected(read.error());
-  return std::move(read->words);
+  return answer::words_of(*read);
 }
 
 Result<std::vector<std::string>> explain_words(const Json& arguments) {
