@@ -34,6 +34,12 @@ void read_recomputation(const Config& c, time::TrainSetup& s) {
 }  // namespace
 
 void read_time(const TrainRecipe& recipe, const Config& c, time::TrainSetup& s) {
+  using time::Compute;
+  if (recipe.eight_bits && !c.has("fp8"))
+    s.compute = recipe.eight_bits == EightBits::mxfp8 ? Compute::mxfp8 : Compute::fp8;
+  // Where none of Megatron's own arguments is said, a plan is timed as its launch scripts run it:
+  // with messages behind the computation.
+  if (recipe.layout.strategy.empty()) return;
   if (c.has("sequence_parallel")) s.sequence_parallel = c.boolean("sequence_parallel", false);
   s.zero = c.boolean("use_distributed_optimizer", s.zero > 0) ? std::max<std::int64_t>(s.zero, 1)
                                                               : s.zero;
@@ -44,10 +50,6 @@ void read_time(const TrainRecipe& recipe, const Config& c, time::TrainSetup& s) 
   s.fast_dispatch =
       c.boolean("moe_enable_deepep", false) || c.text("moe_token_dispatcher_type", "") == "flex";
   if (c.boolean("grad_reduce_in_bf16", false)) s.gradient_bytes = 2;
-  using time::Compute;
-  const bool says_format = c.has("fp8");
-  if (!says_format && recipe.eight_bits)
-    s.compute = recipe.eight_bits == EightBits::mxfp8 ? Compute::mxfp8 : Compute::fp8;
   if (!c.text("fp8", "").empty())
     s.compute = c.text("fp8_recipe", "delayed") == "mxfp8" ? Compute::mxfp8 : Compute::fp8;
   if (!c.text("fp4", "").empty()) s.compute = Compute::nvfp4;
