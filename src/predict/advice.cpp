@@ -2,6 +2,7 @@
 #include "predict/advice.h"
 
 #include <algorithm>
+#include <span>
 
 #include "framework/train_arguments.h"
 #include "predict/command_text.h"
@@ -27,33 +28,33 @@ std::string told_together(const std::vector<const Lever*>& levers) {
   return told.empty() && !levers.empty() ? levers.back()->cost : told;
 }
 
-/// Levers pulled one after the other.
+/// What a command would need with a lever and those that helped before it.
+struct Trial {
+  AdvisedChanges changes;
+  Bytes peak = 0;
+  bool is_answered = false, fits = false;
+};
+
+/// Levers pulled one after the other. As many as there are workers are tried at a time, each as if
+/// those before it helped, which most do: what was tried behind one that did not is tried again.
 class AdviceSearch {
  public:
   AdviceSearch(const ModelRequest& model, const DeviceSetup& device, const CommandWords& command,
-               Bytes peak)
-      : model_(model), device_(device), command_(command), peak_(peak) {}
+               Bytes peak, const Workers& workers)
+      : model_(model), device_(device), command_(command), workers_(workers), peak_(peak) {}
 
-  /// Whether it fits with this lever and those that helped before.
-  bool pull(const Lever& lever) {
-    const AdvisedChanges changes = with_changes(kept_, lever.changes);
-    const auto recipe = command_.read(with_changes(command_.values, changes));
-    if (!recipe) return false;
-    const auto answer = predict_train(model_, *recipe, device_, {.largest = 0, .advise = false});
-    if (!answer) return false;
-    const Bytes peak = highest_peak(answer->prediction);
-    const bool fits = answer->prediction.fits.value_or(false), helps = peak < peak_;
-    if (!fits && !helps && !lever.is_free) return false;
-    kept_ = changes;
-    pulled_.push_back(&lever);
-    peak_ = std::min(peak, peak_);
-    if (!fits && !helps) return false;
-    tried_.push_back({.change = options_text(changes),
-                      .command = command_text(command_, with_changes(command_.typed, changes)),
-                      .peak_device_bytes = peak,
-                      .cost = told_together(pulled_),
-                      .fits = fits});
-    return fits;
+  /// Up to the first that fits.
+  void pull(std::span<const Lever> levers) {
+    while (!levers.empty()) {
+      const std::vector<Trial> trials = trials_of(levers.first(std::min(levers.size(), at_once())));
+      for (const Trial& trial : trials) {
+        const Lever& lever = levers.front();
+        levers = levers.subspan(1);
+        const bool kept = keep(lever, trial);
+        if (kept && trial.fits) return;
+        if (!kept) break;
+      }
+    }
   }
 
   /// The one that fits, else the last ones, which lower it most.
@@ -64,9 +65,49 @@ class AdviceSearch {
   }
 
  private:
+  std::size_t at_once() const { return std::max<std::size_t>(workers_.count, 1); }
+
+  /// Of levers in a row, each with all before it.
+  std::vector<Trial> trials_of(std::span<const Lever> levers) const {
+    std::vector<Trial> trials;
+    AdvisedChanges changes = kept_;
+    for (const Lever& lever : levers)
+      trials.push_back({.changes = changes = with_changes(changes, lever.changes)});
+    workers_.share(trials.size(), [&](std::size_t, std::size_t at) { answer(trials[at]); });
+    return trials;
+  }
+
+  void answer(Trial& trial) const {
+    const auto recipe = command_.read(with_changes(command_.values, trial.changes));
+    if (!recipe) return;
+    const auto answer = predict_train(model_, *recipe, device_, {.largest = 0, .advise = false});
+    if (!answer) return;
+    trial.is_answered = true;
+    trial.peak = highest_peak(answer->prediction);
+    trial.fits = answer->prediction.fits.value_or(false);
+  }
+
+  /// Whether the lever stays pulled: it lowers the peak, or costs nothing.
+  bool keep(const Lever& lever, const Trial& trial) {
+    const bool helps = trial.fits || trial.peak < peak_;
+    if (!trial.is_answered || (!helps && !lever.is_free)) return false;
+    kept_ = trial.changes;
+    pulled_.push_back(&lever);
+    peak_ = std::min(trial.peak, peak_);
+    if (helps)
+      tried_.push_back(
+          {.change = options_text(trial.changes),
+           .command = command_text(command_, with_changes(command_.typed, trial.changes)),
+           .peak_device_bytes = trial.peak,
+           .cost = told_together(pulled_),
+           .fits = trial.fits});
+    return true;
+  }
+
   const ModelRequest& model_;
   const DeviceSetup& device_;
   const CommandWords& command_;
+  const Workers& workers_;
   Bytes peak_;
   AdvisedChanges kept_;
   std::vector<const Lever*> pulled_;
@@ -77,11 +118,10 @@ class AdviceSearch {
 
 std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolved,
                            const DeviceSetup& device, const CommandWords& command,
-                           const Prediction& failing) {
-  AdviceSearch search(model, device, command, highest_peak(failing));
+                           const Prediction& failing, const Workers& workers) {
+  AdviceSearch search(model, device, command, highest_peak(failing), workers);
   const std::vector<Lever> levers = levers_of(resolved, failing);
-  for (const Lever& lever : levers)
-    if (search.pull(lever)) break;
+  search.pull(levers);
   return std::move(search).take();
 }
 

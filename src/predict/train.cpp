@@ -118,7 +118,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   judge(answer, *run, device, play);
   if (options.advise && options.command && prediction.fits == false)
-    prediction.advice = advise(model, recipe, device, *options.command, prediction);
+    prediction.advice =
+        advise(model, recipe, device, *options.command, prediction, options.workers);
   if (options.trace) answer.trace = trace_of(std::move(run->tape), std::move(play), kMeasuredStep);
   return answer;
 }
