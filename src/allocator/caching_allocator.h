@@ -18,6 +18,7 @@
 #include "allocator/block_arena.h"
 #include "allocator/block_pool.h"
 #include "allocator/driver.h"
+#include "allocator/segment_event.h"
 #include "allocator/statistics.h"
 
 namespace memtape {
@@ -30,13 +31,6 @@ enum class EventCompletion : std::uint8_t { at_once, at_synchronize };
 struct AllocationFailure {
   Bytes requested = 0;
   Bytes segment = 0;  ///< what the driver was asked for
-};
-
-/// What the allocator did to the driver, under the names of PyTorch's trace entries.
-struct SegmentEvent {
-  enum class Kind : std::uint8_t { segment_alloc, segment_free, segment_map, segment_unmap };
-  Kind kind;
-  AddressRange range;
 };
 
 /// One segment with its blocks, as torch.cuda.memory_snapshot() reports it; an expandable segment

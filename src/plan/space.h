@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ghost/session.h"
 #include "plan/candidate.h"
 #include "plan/model_facts.h"
 #include "plan/pins.h"

@@ -14,12 +14,15 @@
 #include "allocator/driver.h"
 #include "base/result.h"
 #include "base/workers.h"
-#include "ghost/session.h"
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
 #include "report/prediction.h"
 #include "workload/train_recipe.h"
+
+namespace memtape::ghost {
+struct DeviceTraits;
+}
 
 namespace memtape {
 
@@ -55,7 +58,7 @@ struct PredictOptions {
   std::size_t largest = 12;               ///< rows of the table of the largest tensors
   bool trace = false;                     ///< keep what reports that draw time need
   bool advise = true;                     ///< look for what would make it fit, when it does not
-  Workers workers = {};                   ///< who run the ranks
+  Workers workers = {};                   ///< who run the ranks, and try what would fit
   const CommandWords* command = nullptr;  ///< without it there is no advice
 };
 

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/caching_allocator.h"
+#include "allocator/segment_event.h"
 #include "base/bytes.h"
 #include "tape/category.h"
 #include "tape/tape.h"
