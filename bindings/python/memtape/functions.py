@@ -94,8 +94,9 @@ def launch(command: Union[str, Sequence[str]], *, releases: Optional[str] = None
     words: List[str] = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
     if not words:
         raise Error("is empty", "command", 'memtape.launch("vllm serve Qwen/Qwen3-8B", gpu="l4")')
+    # The options of a training of the command's model, which the command names itself.
     request = _requests.build("train", None, (), None, None, releases, options)
-    before = _requests.words_of(request)[1:]
+    before = _requests.words_of({**request, "model": "MODEL"})[2:]  # without "train" and the model
     outside = {key: request[key] for key in ("installed", "environment") if key in request}
     return ask({"argv": [*before, "--", *words], **outside})
 
