@@ -11,6 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 sys.path.insert(0, str(TESTS))
+import documents  # noqa: E402
 import run_cases  # noqa: E402
 import truth_rows  # noqa: E402
 
@@ -63,12 +64,14 @@ def of_cases():
             yield request_of_case(case)
 
 
-def shown_commands(text):
-    """Command lines of a document: lines of fenced blocks and of examples that begin with the program's name."""
-    text = re.sub(r"\\\n\s*", " ", text)
-    for line in re.findall(r"^ *(?:\$ )?(?:\./)?memtape +([^\n]+)$", text, re.MULTILINE):
+def shown_commands(page):
+    """Command lines of a document: those of its blocks that begin with the program's name."""
+    shown = (statement for block in documents.blocks(page) for statement in documents.statements(block.text))
+    for line in shown:
+        if not re.match(r"(\./)?memtape ", line):
+            continue
         try:
-            words = shlex.split(re.split(r"\s{2,}", line)[0].replace("MODEL", A_MODEL), comments=True)
+            words = shlex.split(documents.without_remark(line).replace("MODEL", A_MODEL), comments=True)[1:]
         except ValueError:
             continue
         plain = words and not any(word in ("|", ">", "&&", ";") or "..." in word or "[" in word for word in words)
@@ -77,9 +80,9 @@ def shown_commands(text):
 
 
 def of_documents():
-    for file in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        for words in dict.fromkeys(shown_commands(file.read_text(encoding="utf-8"))):
-            yield Request("documents", str(file.relative_to(ROOT)), (words,))
+    for page in documents.pages():
+        for words in dict.fromkeys(shown_commands(page)):
+            yield Request("documents", str(page.relative_to(ROOT)), (words,))
 
 
 def known_requests():

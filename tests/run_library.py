@@ -29,7 +29,7 @@ def main():
         run("cmake", "--build", asks)
         programs = [asks / name for name in ("asks_c", "asks_cpp", "asks_static") if (asks / name).exists()]
         library = next(prefix.glob("lib*/**/libmemtape.so"))
-        flags = run("pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", "memtape",
+        flags = run("pkg-config", "--cflags", "--libs", "memtape",
                     env={**os.environ, "PKG_CONFIG_PATH": str(library.parent / "pkgconfig")}).split()
         run("cc", TESTS / "asks.c", "-o", asks / "asks_pc", *flags)
         programs.append(asks / "asks_pc")

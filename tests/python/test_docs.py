@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples of docs/python.md are run: those with answers as they are, the others among stand-ins of what they hold."""
+import dataclasses
 import doctest
 import pathlib
 import re
@@ -10,10 +11,19 @@ from unittest import mock
 
 import memtape
 import test_held
-from test_held import EngineArgs, LlamaConfig, LoraConfig, Memory, TrainingArguments
+from test_held import EngineArgs, LlamaConfig, LoraConfig, Memory
 from test_watch import FusedAdamW, Model, Tensor
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+
+
+@dataclasses.dataclass
+class TrainingArguments(test_held.TrainingArguments):
+    use_cpu: bool = False
+
+    def __post_init__(self):
+        if self.bf16 and not self.use_cpu:  # as transformers does on a machine without a GPU
+            raise ValueError("Your setup doesn't support bf16/gpu.")
 
 
 class BitsAndBytesConfig:

@@ -183,10 +183,12 @@ class Explains(unittest.TestCase):
 
         told = memtape.explain(OutOfMemoryError(self.MESSAGE))
         self.assertEqual(told.oom["requested_bytes"], 2 * 2**30)
+        self.assertIn("asked for", told.text())
         with tempfile.NamedTemporaryFile("w", suffix=".log") as file:
             file.write("torch.OutOfMemoryError: " + self.MESSAGE)
             file.flush()
             self.assertEqual(memtape.explain(file.name).oom, told.oom)
+            self.assertIn("asked for", memtape.explain(file.name).text())
 
 
 class Budgets(unittest.TestCase):

@@ -184,8 +184,8 @@ def _kind(text: str) -> Type[Answer]:
     return OtherAnswer
 
 
-def answer_of(text: str, code: int, request: Optional[Mapping[str, Any]] = None) -> Any:
-    kind = _kind(text)
+def answer_of(text: str, code: int, request: Optional[Mapping[str, Any]] = None, kind: Optional[Type[Answer]] = None) -> Any:
+    kind = kind or _kind(text)
     answer = kind.__new__(kind)
     answer.__dict__.update(_text=text, _unread=text, _code=code, _request=request)
     for listener in listeners:

@@ -7,7 +7,15 @@ from . import _library, _requests
 from ._answer import Answer, OtherAnswer, answer_of
 
 
-def explain(what: Union[str, "os.PathLike[str]", BaseException], against: Union[None, str, Answer] = None) -> OtherAnswer:
+class Explanation(OtherAnswer):
+    """What `memtape explain` says; the library has no such command, since it reads no files, so the program is asked again."""
+
+    def text(self) -> str:
+        request = self.__dict__["_request"]
+        return _library.run(request["argv"], given=request["given"], as_json=False)[0]
+
+
+def explain(what: Union[str, "os.PathLike[str]", BaseException], against: Union[None, str, Answer] = None) -> Explanation:
     """What held the memory, and what would have avoided it: the answer of `memtape explain`, in bytes (docs/explain.md).
 
     what: the path of a snapshot, trace or log, or the exception: `except torch.OutOfMemoryError as error: memtape.explain(error)`.
@@ -23,7 +31,7 @@ def explain(what: Union[str, "os.PathLike[str]", BaseException], against: Union[
         words.append(os.fspath(what))
     if against is not None:
         words += ["--against", against if isinstance(against, str) else _words(against)]
-    explained: OtherAnswer = answer_of(*_library.run(words, given=given), {"argv": words})
+    explained: Explanation = answer_of(*_library.run(words, given=given), {"argv": words, "given": given}, Explanation)
     return explained
 
 

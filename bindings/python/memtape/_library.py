@@ -50,12 +50,13 @@ def answer(request: bytes) -> Tuple[str, int]:
         native.memtape_free(place)
 
 
-def run(words: List[str], environment: Optional[Mapping[str, str]] = None, given: str = "") -> Tuple[str, int]:
+def run(words: List[str], environment: Optional[Mapping[str, str]] = None, given: str = "",
+        as_json: bool = True) -> Tuple[str, int]:
     """The same of the program, which reads files, the cache of the hub and the network. `given`: its standard input."""
     import subprocess
 
     at = words.index("--") if "--" in words else len(words)
-    command = [program(), *words[:at], "--json", *words[at:]]
+    command = [program(), *words[:at], *(["--json"] if as_json else []), *words[at:]]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, input=given.encode("utf-8", "replace"),
                               env=None if environment is None else dict(environment))
