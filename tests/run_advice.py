@@ -100,7 +100,8 @@ def answer(program, words):
 
 
 def peak(found):
-    return max(rank["peak_device_bytes"] for rank in found["ranks"])
+    """What the verdict rests on where it fits, else the peak of a step."""
+    return found["needed_bytes"] if found["fits"] else max(rank["peak_device_bytes"] for rank in found["ranks"])
 
 
 def faults(program, words):

@@ -111,7 +111,7 @@ class Trained {
     found_.place = Fitting::Place::gpu;
     found_.with = method;
     found_.tokens = tokens;
-    found_.peak_device_bytes = best.peak_device_bytes;
+    found_.peak_device_bytes = best.needed_bytes;
     found_.verdict = best.verdict;
     auto options = values_of(method, tokens);
     for (auto& [name, value] : options)

@@ -92,6 +92,17 @@ bool has_prices(const TrainComparison& all) {
   return std::ranges::any_of(all.trainings, [](const auto& one) { return one.price.has_value(); });
 }
 
+/// The verdict, with what decides it where the limit is near.
+std::string verdict_of(const VariantAnswer& a) {
+  const VerdictWord word = a.verdict.value_or(VerdictWord::fits);
+  std::string out = in_words(word, a.without_limit_bytes.has_value());
+  if (word == VerdictWord::may_not_fit)
+    out += fmt::format(": {} to {}", gib_number(a.low_bytes), gib_number(a.high_bytes));
+  if (a.without_limit_bytes)
+    out += fmt::format(" ({} without the limit)", gib_number(*a.without_limit_bytes));
+  return out;
+}
+
 Table::Row row_of(const ComparedTraining& one, const TrainComparison& all, bool wins) {
   constexpr std::size_t kLongestFailure = 48;
   Table::Row row{one.count ? fmt::format("{} x {}", *one.count, one.gpu) : one.gpu};
@@ -99,7 +110,7 @@ Table::Row row_of(const ComparedTraining& one, const TrainComparison& all, bool 
   if (!a.is_possible()) {
     row.insert(row.end(), {"-", "-", "-"});
   } else {
-    row.push_back(gib_number(a.peak_device_bytes));
+    row.push_back(gib_number(a.needed_bytes));
     row.push_back(gib_number(a.device ? a.device->total_bytes : 0));
     row.push_back(gib_number(a.headroom_bytes.value_or(0)));
   }
@@ -107,8 +118,7 @@ Table::Row row_of(const ComparedTraining& one, const TrainComparison& all, bool 
   const std::string sign =
       has_prices(all) ? "  <- the cheapest that does" : "  <- the smallest that does";
   row.push_back(!a.is_possible() ? clipped(a.failure, kLongestFailure)
-                                 : std::string(name(a.verdict.value_or(VerdictWord::fits))) +
-                                       (wins ? sign : ""));
+                                 : verdict_of(a) + (wins ? sign : ""));
   return row;
 }
 

@@ -57,8 +57,9 @@ Result<std::vector<GridAxis>> axes_of(std::string_view text) {
 
 std::string cell_text(const VariantAnswer& answer) {
   if (!answer.is_possible()) return "-";
-  const std::string number = gib_number(answer.peak_device_bytes);
-  if (!answer.verdict || *answer.verdict == VerdictWord::fits) return number + "  ";
+  const std::string number = gib_number(answer.needed_bytes);
+  if (!answer.verdict || *answer.verdict == VerdictWord::fits)
+    return number + (answer.without_limit_bytes ? " ~" : "  ");
   return number + (*answer.verdict == VerdictWord::may_not_fit ? " ?" : " x");
 }
 
@@ -75,6 +76,8 @@ std::string legend(const Grid& grid) {
     signs += "; x: does not fit";
   if (any([](const auto& c) { return c.verdict == VerdictWord::may_not_fit; }))
     signs += "; ?: may not fit";
+  if (any([](const auto& c) { return c.without_limit_bytes && c.verdict == VerdictWord::fits; }))
+    signs += "; ~: fits with cached segments given back";
   out += signs + "\n";
   const auto failed =
       std::ranges::find_if(grid.cells, [](const auto& c) { return !c.is_possible(); });

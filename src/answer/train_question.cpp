@@ -28,7 +28,10 @@ void write_members(report::JsonWriter& out, const VariantAnswer& answer) {
     out.member("failure", answer.failure);
     return;
   }
-  out.member("peak_device_bytes", answer.peak_device_bytes);
+  out.member("peak_device_bytes", answer.needed_bytes);
+  report::member_or_null(out, "without_limit_bytes", answer.without_limit_bytes);
+  out.member("low_bytes", answer.low_bytes);
+  out.member("high_bytes", answer.high_bytes);
   if (answer.device) out.member("total_bytes", answer.device->total_bytes);
   report::member_or_null(out, "headroom_bytes", answer.headroom_bytes);
   report::member_or_null(out, "fits", answer.fits);

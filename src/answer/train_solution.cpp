@@ -13,8 +13,9 @@ namespace memtape::answer {
 namespace {
 
 std::string needs(const VariantAnswer& answer) {
-  return fmt::format("{} of {} GiB", gib_number(answer.peak_device_bytes),
-                     gib_number(answer.device ? answer.device->total_bytes : 0));
+  return fmt::format("{} of {} GiB{}", gib_number(answer.needed_bytes),
+                     gib_number(answer.device ? answer.device->total_bytes : 0),
+                     answer.without_limit_bytes ? " with cached segments given back" : "");
 }
 
 std::string subject(const SolvedTraining& solved) {

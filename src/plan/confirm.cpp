@@ -34,9 +34,9 @@ Result<Confirmed> Confirmation::ask(TrainRecipe recipe) const {
   if (!answer) return tl::unexpected(answer.error());
   Prediction& p = answer->prediction;
   Confirmed found;
-  found.within_limit_bytes = report::within_limit(p);
+  found.within_limit_bytes = report::needed(p);
   found.peak_device_bytes =
-      std::max(report::peak_rank(p).peak_device_bytes, found.within_limit_bytes);
+      std::max(report::peak_rank(p).peak_device_bytes, report::before_the_step(p).value_or(0));
   found.headroom_bytes = p.headroom_bytes.value_or(0);
   found.verdict = p.verdict.value_or(VerdictWord::fits);
   found.fits = p.fits.value_or(true);

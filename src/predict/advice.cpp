@@ -7,6 +7,7 @@
 #include "framework/train_arguments.h"
 #include "predict/command_text.h"
 #include "predict/levers.h"
+#include "report/headline.h"
 
 namespace memtape {
 namespace {
@@ -31,8 +32,8 @@ std::string told_together(const std::vector<const Lever*>& levers) {
 /// What a command would need with a lever and those that helped before it.
 struct Trial {
   AdvisedChanges changes;
-  Bytes peak = 0;
-  bool is_answered = false, fits = false;
+  Bytes peak = 0, needed = 0;
+  bool is_answered = false, fits = false, gives_back = false;
 };
 
 /// Levers pulled one after the other. As many as there are workers are tried at a time, each as if
@@ -84,7 +85,9 @@ class AdviceSearch {
     if (!answer) return;
     trial.is_answered = true;
     trial.peak = highest_peak(answer->prediction);
+    trial.needed = report::needed(answer->prediction);
     trial.fits = answer->prediction.fits.value_or(false);
+    trial.gives_back = answer->prediction.within_limit_bytes.has_value();
   }
 
   /// Whether the lever stays pulled: it lowers the peak, or costs nothing.
@@ -98,9 +101,10 @@ class AdviceSearch {
       tried_.push_back(
           {.change = options_text(trial.changes),
            .command = command_text(command_, with_changes(command_.typed, trial.changes)),
-           .peak_device_bytes = trial.peak,
+           .peak_device_bytes = trial.fits ? trial.needed : trial.peak,
            .cost = told_together(pulled_),
-           .fits = trial.fits});
+           .fits = trial.fits,
+           .gives_back = trial.gives_back});
     return true;
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -49,19 +50,23 @@ ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
           .of_one_rank = dialect_of(recipe).counts_one_rank && recipe.layout.gpus > 1};
 }
 
-void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device,
+void judge(Prediction& prediction, const torch::TrainRun& run, const DeviceSetup& device,
            const StepPlay& play) {
   const std::optional<Bytes> total = total_of(device);
   if (!total) return;
-  const Verdict found = verdict(run.tape, device, {.total = *total, .outside = outside_of(device)},
-                                play, kMeasuredStep);
-  answer.prediction.fits = found.fits;
-  answer.prediction.headroom_bytes = found.headroom_bytes;
-  answer.prediction.failure = found.failure;
-  const RankReport& fullest = report::peak_rank(answer.prediction);
-  answer.prediction.verdict =
-      fit_within(answer.prediction.bounds, fullest.peak_device_bytes, found, run.tape, device,
-                 {.total = *total, .outside = outside_of(device)}, kMeasuredStep);
+  const DeviceMemory memory{.total = *total, .outside = outside_of(device)};
+  const Verdict found = verdict(run.tape, device, memory, play, kMeasuredStep);
+  const Bytes peak = report::peak_rank(prediction).peak_device_bytes;
+  const VerdictWord word =
+      fit_within(prediction.bounds, peak, found, run.tape, device, memory, kMeasuredStep);
+  prediction.fits = found.fits;
+  prediction.verdict = word;
+  prediction.headroom_bytes = found.headroom_bytes;
+  prediction.failure = found.failure;
+  const Bytes held = *total - found.headroom_bytes;
+  if (found.gives_back && held != peak) prediction.within_limit_bytes = held;
+  prediction.bounds = bounds_of_needed(std::move(prediction.bounds), peak,
+                                       report::needed(prediction), found, word, *total);
 }
 
 }  // namespace
@@ -116,7 +121,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   if (!device.gpu)
     prediction.warnings.push_back(
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
-  judge(answer, *run, device, play);
+  judge(prediction, *run, device, play);
   if (options.advise && options.command && prediction.fits == false)
     prediction.advice =
         advise(model, recipe, device, *options.command, prediction, options.workers);

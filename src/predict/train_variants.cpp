@@ -18,7 +18,11 @@ VariantAnswer answer_variant(const ModelRequest& model, const CommandWords& comm
     return brief;
   }
   const Prediction& prediction = answer->prediction;
-  brief.peak_device_bytes = report::within_limit(prediction);
+  brief.needed_bytes = report::needed(prediction);
+  if (prediction.within_limit_bytes)
+    brief.without_limit_bytes = report::peak_rank(prediction).peak_device_bytes;
+  brief.low_bytes = prediction.bounds.low_bytes;
+  brief.high_bytes = prediction.bounds.high_bytes;
   brief.device = prediction.device;
   brief.verdict = prediction.verdict;
   brief.fits = prediction.fits;

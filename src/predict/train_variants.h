@@ -21,8 +21,10 @@ struct TrainVariant {
 
 /// What a variant needs, in brief, or why there is no such training.
 struct VariantAnswer {
-  Bytes peak_device_bytes =
-      0;  ///< of the fullest rank, or what comes before the step if it is more
+  Bytes needed_bytes = 0;  ///< report::needed()
+  /// The peak without the device's limit, where it fits because cached segments go back.
+  std::optional<Bytes> without_limit_bytes;
+  Bytes low_bytes = 0, high_bytes = 0;  ///< bounds of what is needed
   std::optional<DeviceSummary> device;
   std::optional<VerdictWord> verdict;
   std::optional<bool> fits;

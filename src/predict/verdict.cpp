@@ -2,6 +2,7 @@
 #include "predict/verdict.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace memtape {
 namespace {
@@ -40,10 +41,12 @@ Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory&
   const auto& out =
       limited.before.out_of_memory ? limited.before.out_of_memory : limited.step.out_of_memory;
   result.fits = !out;
-  if (out)
+  if (out) {
     result.failure = failure_of(tape, *out);
-  else
-    result.headroom_bytes = memory.total - memory.outside - limited.highest.reserved;
+    return result;
+  }
+  result.gives_back = true;
+  result.headroom_bytes = memory.total - memory.outside - limited.highest.reserved;
   return result;
 }
 
@@ -61,6 +64,24 @@ VerdictWord fit_within(const Bounds& bounds, Bytes peak_device, const Verdict& f
                                                     : VerdictWord::does_not_fit;
   const bool surely = more <= 0 || found.headroom_bytes >= more || fits_in(memory.total - more);
   return surely ? VerdictWord::fits : VerdictWord::may_not_fit;
+}
+
+Bounds bounds_of_needed(Bounds about_peak, Bytes peak_device, Bytes needed, const Verdict& found,
+                        VerdictWord word, Bytes total) {
+  const Bytes more = about_peak.high_bytes - peak_device;
+  Bounds bounds = std::move(about_peak);
+  bounds.low_bytes += needed - peak_device;
+  bounds.high_bytes += needed - peak_device;
+  if (word == VerdictWord::may_not_fit) {
+    bounds.low_bytes = std::min(bounds.low_bytes, total);
+    bounds.high_bytes = std::max(bounds.high_bytes, total - found.headroom_bytes + more);
+  }
+  if (word == VerdictWord::fits && bounds.high_bytes > total) {
+    bounds.high_bytes = total;
+    bounds.causes.emplace_back(
+        "what would go beyond the device goes back to the driver as cached segments");
+  }
+  return bounds;
 }
 
 }  // namespace memtape

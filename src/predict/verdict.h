@@ -11,6 +11,7 @@ namespace memtape {
 struct Verdict {
   bool fits = true;
   Bytes headroom_bytes = 0;  ///< negative if memory is missing
+  bool gives_back = false;   ///< fits because cached segments go back to the driver on the way
   std::optional<Failure> failure;
 };
 
@@ -24,5 +25,11 @@ Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory&
 VerdictWord fit_within(const Bounds& bounds, Bytes peak_device, const Verdict& found,
                        const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
                        int step);
+
+/// The bounds of what is needed, from those about the peak: as far below and above it. A device holds
+/// no more than it has: where it fits for certain they end there, and where it may fit they begin
+/// there at the latest. So they always say what the verdict says (verdict_word()).
+Bounds bounds_of_needed(Bounds about_peak, Bytes peak_device, Bytes needed, const Verdict& found,
+                        VerdictWord word, Bytes total);
 
 }  // namespace memtape

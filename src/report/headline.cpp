@@ -98,12 +98,15 @@ const RankReport& peak_rank(const Prediction& prediction) {
                                       : prediction.ranks.front();
 }
 
-Bytes within_limit(const Prediction& prediction) {
-  const Bytes peak = peak_rank(prediction).peak_device_bytes;
-  const bool gives_back =
-      prediction.device && prediction.fits.value_or(false) && peak > prediction.device->total_bytes;
-  if (gives_back) return prediction.device->total_bytes - prediction.headroom_bytes.value_or(0);
-  return std::max(peak, before_the_step(prediction).value_or(0));
+Bytes needed(const Prediction& prediction) {
+  if (prediction.within_limit_bytes) return *prediction.within_limit_bytes;
+  return std::max(peak_rank(prediction).peak_device_bytes, before_the_step(prediction).value_or(0));
+}
+
+std::string verdict_in_words(const Prediction& prediction) {
+  const VerdictWord word = prediction.verdict.value_or(
+      prediction.fits.value_or(true) ? VerdictWord::fits : VerdictWord::does_not_fit);
+  return in_words(word, prediction.within_limit_bytes.has_value());
 }
 
 std::optional<Bytes> before_the_step(const Prediction& prediction) {

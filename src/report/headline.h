@@ -21,8 +21,12 @@ const RankReport& peak_rank(const Prediction& prediction);
 /// the model, or the first step.
 std::optional<Bytes> before_the_step(const Prediction& prediction);
 
-/// The most that the device must hold. Usually the peak; if the peak exceeds the device but the
-/// step still fits, the size after the allocator has released cached segments.
-Bytes within_limit(const Prediction& prediction);
+/// The figure that the verdict rests on, and the first one at every door: what the device holds
+/// within its limit, where cached segments go back; what comes before the step, where that is too
+/// much; else the peak of the fullest rank.
+Bytes needed(const Prediction& prediction);
+
+/// The verdict in words, with what it rests on: "fits, cached segments given back".
+std::string verdict_in_words(const Prediction& prediction);
 
 }  // namespace memtape::report

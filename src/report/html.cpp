@@ -220,7 +220,7 @@ std::vector<std::string> reasons(const Prediction& p) {
         fmt::format("{} takes {}; a step afterwards takes {}.",
                     p.failure->phase == Phase::init ? "Making the model" : "What comes before it",
                     gib(*needed), gib(rank.peak_device_bytes)));
-  else if (p.device && within_limit(p) != rank.peak_device_bytes)
+  else if (p.within_limit_bytes)
     all.push_back(
         fmt::format("The allocator gives cached segments back on the way: without the "
                     "limit it would hold {}.",
@@ -251,7 +251,9 @@ void write_answer(JsonWriter& out, const Prediction& p, const RankReport& rank) 
   out.member("verdict",
              name(p.verdict.value_or(p.fits.value_or(true) ? VerdictWord::fits
                                                            : VerdictWord::does_not_fit)));
-  out.member("needs", within_limit(p));
+  out.member("verdict_in_words", verdict_in_words(p));
+  out.member("needs", needed(p));
+  member_or_null(out, "room", p.headroom_bytes);
   write_lines(out, "reasons", reasons(p));
   out.key("advice");
   out.begin_array();

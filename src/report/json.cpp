@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json.h"
 
+#include "report/headline.h"
 #include "report/in_flight.h"
 #include "report/json_parts.h"
 
@@ -150,6 +151,8 @@ std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   member_or_null(out, "fits", p.fits);
   write(out, p.verdict);
   member_or_null(out, "headroom_bytes", p.headroom_bytes);
+  out.member("needed_bytes", needed(p));
+  member_or_null(out, "within_limit_bytes", p.within_limit_bytes);
   part("failure", p.failure);
   part("bounds", p.bounds);
   part("advice", p.advice);

@@ -92,6 +92,7 @@ void write(JsonWriter& out, const std::vector<Advice>& advice) {
     out.member("peak_device_bytes", a.peak_device_bytes);
     out.member("cost", a.cost);
     out.member("fits", a.fits);
+    if (a.gives_back) out.member("gives_back", true);
     out.end_object();
   }
   out.end_array();

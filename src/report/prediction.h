@@ -98,8 +98,11 @@ struct Prediction {
   std::optional<bool> fits;            ///< what the central figure says
   std::optional<VerdictWord> verdict;  ///< what can be said of it
   std::optional<Bytes> headroom_bytes;
+  /// What the device then holds where the program fits because cached segments go back; nothing
+  /// where it fits without that, or where the fullest rank's peak is the same.
+  std::optional<Bytes> within_limit_bytes;
   std::optional<Failure> failure;
-  Bounds bounds;
+  Bounds bounds;  ///< of report::needed()
   std::vector<Advice> advice;
   std::vector<std::string> warnings;
 };

@@ -60,8 +60,8 @@ class ServeReport : public TextPage {
     if (a_.device && !a_.failure.empty() && a_.headroom_bytes.value_or(0) >= 0) {
       fails_within();
     } else if (a_.device) {
-      TextPage::verdict(a_.verdict.value_or(VerdictWord::fits), rank_.peak_device_bytes, *a_.device,
-                        a_.headroom_bytes.value_or(0), device_bar(rank_));
+      TextPage::verdict(a_.verdict.value_or(VerdictWord::fits), false, rank_.peak_device_bytes,
+                        *a_.device, a_.headroom_bytes.value_or(0), device_bar(rank_));
     } else if (!a_.ranks.empty()) {
       line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) + " on the device");
     } else {

@@ -72,15 +72,15 @@ class TextReport : public TextPage {
     if (p_.device) {
       const Bytes room =
           p_.headroom_bytes.value_or(p_.device->total_bytes - rank_.peak_device_bytes);
-      TextPage::verdict(p_.verdict.value_or(VerdictWord::fits), within_limit(p_), *p_.device, room,
-                        device_bar());
+      TextPage::verdict(p_.verdict.value_or(VerdictWord::fits), p_.within_limit_bytes.has_value(),
+                        needed(p_), *p_.device, room, device_bar());
       if (const auto needed = before_the_step(p_))
         paragraph(fmt::format("{} takes {}; a step afterwards takes {}, as below.",
                               p_.failure->phase == Phase::init ? "Making the model"
                                                                : "What comes before it",
                               with_unit(*needed), with_unit(rank_.peak_device_bytes)),
                   kIndent);
-      else if (within_limit(p_) != rank_.peak_device_bytes)
+      else if (p_.within_limit_bytes)
         paragraph(fmt::format("The allocator has to give cached segments back on the way: without "
                               "the limit it would hold {}, as below.",
                               with_unit(rank_.peak_device_bytes)),
@@ -109,15 +109,17 @@ class TextReport : public TextPage {
               kIndent, kBad);
   }
 
-  /// The whole device as one bar: categories at the peak, what the allocator holds beyond them,
-  /// context, free.
+  /// The whole device as one bar: categories at the peak, what the allocator holds beyond them
+  /// (within the limit, where cached segments go back), context, free.
   std::string device_bar() const {
-    const Bytes full = std::max(p_.device->total_bytes, rank_.peak_device_bytes);
+    const Bytes held = p_.within_limit_bytes.value_or(rank_.peak_device_bytes);
+    const Bytes outside = rank_.peak_device_bytes - rank_.peak.reserved;
+    const Bytes full = std::max(p_.device->total_bytes, held);
     std::vector<Portion> portions = portions_of(rank_.at_peak);
-    portions.push_back({rank_.peak.reserved - rank_.peak.allocated, style_.pick("·", "."), kQuiet});
-    portions.push_back({rank_.peak_device_bytes - rank_.peak.reserved,
-                        style_.fill(Category::context), ink(Category::context)});
-    portions.push_back({full - rank_.peak_device_bytes, style_.pick("╌", "-"), kQuiet});
+    portions.push_back(
+        {std::max<Bytes>(held - outside - rank_.peak.allocated, 0), style_.pick("·", "."), kQuiet});
+    portions.push_back({outside, style_.fill(Category::context), ink(Category::context)});
+    portions.push_back({full - held, style_.pick("╌", "-"), kQuiet});
     return TextPage::device_bar(portions, full);
   }
 
@@ -165,8 +167,7 @@ class TextReport : public TextPage {
   std::string_view what_the_sum_is() const {
     if (rank_.peak_device_bytes == rank_.peak.reserved) return "without a CUDA context";
     if (before_the_step(p_)) return "of a step, once there is a model";
-    return within_limit(p_) == rank_.peak_device_bytes ? "as nvidia-smi shows it"
-                                                       : "without the limit";
+    return p_.within_limit_bytes ? "without the limit" : "as nvidia-smi shows it";
   }
 
   void category_row(Category category, Bytes most) {
@@ -325,11 +326,12 @@ std::string text(const Prediction& prediction, const Trace* trace, const TextOpt
 }
 
 std::string quiet_text(const Prediction& p) {
-  std::string line = fmt::format("{}: {} on the device", p.model.id, human_bytes(within_limit(p)));
+  std::string line = fmt::format("{}: {} on the device", p.model.id, human_bytes(needed(p)));
   if (p.device) line += fmt::format(" of {}", human_bytes(p.device->total_bytes));
-  if (p.verdict) line += fmt::format(", {}", name(*p.verdict));
+  if (p.verdict) line += fmt::format(", {}", verdict_in_words(p));
   if (p.headroom_bytes && *p.headroom_bytes >= 0)
-    line += fmt::format(" with {} to spare", human_bytes(*p.headroom_bytes));
+    line += fmt::format("{} {} to spare", p.within_limit_bytes ? "," : " with",
+                        human_bytes(*p.headroom_bytes));
   return line + '\n';
 }
 

@@ -48,15 +48,18 @@ void TextPage::headline(const ModelSummary& model, const std::string& right,
   blank();
 }
 
-void TextPage::verdict(VerdictWord found, Bytes used, const DeviceSummary& device, Bytes room,
-                       const std::string& bar) {
+void TextPage::verdict(VerdictWord found, bool gives_back, Bytes used, const DeviceSummary& device,
+                       Bytes room, const std::string& bar) {
   constexpr int kFigures = 44;  // what stands before the GPU's name, at most
   const Ink colour = found == VerdictWord::fits          ? kGood
                      : found == VerdictWord::may_not_fit ? ink(Category::gradient)
                                                          : kBad;
-  const std::string word = style_.bold(style_.paint(name(found), colour));
-  line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(used)),
-                   with_unit(device.total_bytes), shorten(device.name, width_ - kFigures, style_)));
+  const std::string told = in_words(found, gives_back);
+  const std::string word = style_.bold(style_.paint(told, colour));
+  const std::string total = with_unit(device.total_bytes);
+  const int before_name = columns(fmt::format("  {}: {} of {} on ", told, unit_.text(used), total));
+  line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(used)), total,
+                   shorten(device.name, width_ - std::max(kFigures, before_name), style_)));
   line("  " + bar);
   line(fmt::format("  {} {}", human_bytes(room < 0 ? -room : room),
                    room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
@@ -97,7 +100,8 @@ void TextPage::advice_that_fits(const std::vector<Advice>& advice) {
     if (!a.fits || a.command.empty()) continue;
     blank();
     line("  " + style_.bold("what would make it fit") +
-         fmt::format(": {}", with_unit(a.peak_device_bytes)));
+         fmt::format(": {}{}", with_unit(a.peak_device_bytes),
+                     a.gives_back ? ", with cached segments given back" : ""));
     for (const std::string& row : command_lines(a.command, width_, 4, 8)) line(row);
     paragraph("costs " + a.cost, 4, kQuiet);
   }

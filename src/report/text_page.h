@@ -45,9 +45,10 @@ class TextPage {
 
   void headline(const ModelSummary& model, const std::string& right,
                 const std::vector<std::string>& settings);
-  /// "fits: X of Y on GPU", the bar, and what is to spare or missing.
-  void verdict(VerdictWord word, Bytes used, const DeviceSummary& device, Bytes room,
-               const std::string& bar);
+  /// "fits: X of Y on GPU", the bar, and what is to spare or missing. `gives_back`: it fits because
+  /// cached segments go back, and the line says so.
+  void verdict(VerdictWord word, bool gives_back, Bytes used, const DeviceSummary& device,
+               Bytes room, const std::string& bar);
   /// Stretches of a device of `full` bytes, over the whole width.
   std::string device_bar(std::span<const Portion> portions, Bytes full) const;
   std::vector<Portion> portions_of(const CategoryBytes& bytes) const;

@@ -44,9 +44,10 @@ struct Advice {
   std::string change;  ///< options alone
   std::string
       command;  ///< the whole command with them, as it can be pasted; "" where none is known
-  Bytes peak_device_bytes = 0;
+  Bytes peak_device_bytes = 0;  ///< what is needed then
   std::string cost;
-  bool fits = true;  ///< with it; else it needs less, but still too much
+  bool fits = true;         ///< with it; else it needs less, but still too much
+  bool gives_back = false;  ///< it fits because cached segments go back
 };
 
 }  // namespace memtape

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "workload/answer_parts.h"
@@ -26,6 +27,11 @@ constexpr std::string_view name(VerdictWord word) {
     case VerdictWord::does_not_fit: return "does not fit";
   }
   return "";
+}
+
+/// The verdict of a program that fits because cached segments go back (`gives_back`), or without.
+inline std::string in_words(VerdictWord word, bool gives_back) {
+  return std::string(name(word)) + (gives_back ? ", cached segments given back" : "");
 }
 
 }  // namespace memtape

@@ -40,6 +40,7 @@ export interface Advice {
   peak_device_bytes: number;
   cost: string;
   fits: boolean;
+  gives_back?: boolean;
 }
 
 export interface Rule {
@@ -65,6 +66,8 @@ export interface Answer {
   fits: boolean | null;
   verdict: Verdict | null;
   headroom_bytes: number | null;
+  needed_bytes?: number; // of a training: the figure that the verdict rests on
+  within_limit_bytes?: number | null;
   failure: null | string | {phase: string; module: string; op: string; requested_bytes: number};
   bounds: {low_bytes: number; high_bytes: number; causes: string[]};
   kv_cache?: KvCache;
@@ -80,6 +83,7 @@ export interface Compared {
   gpu: string;
   total_bytes?: number;
   peak_device_bytes?: number;
+  without_limit_bytes?: number | null;
   headroom_bytes?: number | null;
   fits?: boolean;
   verdict?: Verdict;
@@ -98,6 +102,13 @@ export interface Refusal {
   where: string;
   hint: string;
 }
+
+/** The figure that the verdict rests on. */
+export const needed = (answer: Answer): number => answer.needed_bytes ?? fullest(answer)?.peak_device_bytes ?? 0;
+
+/** The verdict in words, with what it rests on. */
+export const verdictWords = (verdict: Verdict | null | undefined, givesBack: boolean): string =>
+  (verdict ?? '') + (givesBack ? ', cached segments given back' : '');
 
 export const fullest = (answer: Answer): Rank | null =>
   answer.ranks.reduce<Rank | null>((a, b) => (a && a.peak_device_bytes >= b.peak_device_bytes ? a : b), null);

@@ -182,6 +182,8 @@ Result<Need> need_of(const Budget& budget, const OrderedJson& answer) {
           need.parts[std::string(trimmed(fmt::format(
               "{} {}", row.value("module", ""), row.value("op", ""))))] += bytes_at(row, "bytes");
     }
+  // What the verdict rests on: less than the peak where cached segments go back.
+  if (const Bytes needed = bytes_at(answer, "needed_bytes"); needed != 0) need.peak = needed;
   if (need.peak == 0)
     return memtape::bad_input("its answer has no peak", fmt::format("run {}", budget.name));
   return need;

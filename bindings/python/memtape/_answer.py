@@ -102,7 +102,14 @@ class RankAnswer(Answer):
 
     @property
     def peak(self) -> int:
-        """Bytes on the device at the peak, per GPU, of the fullest rank: what nvidia-smi shows."""
+        """Bytes on the device, per GPU, of the fullest rank, as nvidia-smi shows them: the figure that the verdict rests on. Where a
+        training fits because cached segments go back, that is what the device then holds; `without_limit` is the other figure."""
+        needed = getattr(self, "needed_bytes", None)
+        return int(self._fullest().peak_device_bytes if needed is None else needed)
+
+    @property
+    def without_limit(self) -> int:
+        """Bytes on a device without a limit at the peak of a step, per GPU, of the fullest rank."""
         return int(self._fullest().peak_device_bytes)
 
     @property

@@ -158,8 +158,9 @@ class TrainAdvice(Read):
     command: Optional[str]
     peak_device_bytes: int
     cost: str
+    gives_back: Optional[bool]
 
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("command",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("command", "gives_back",))
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,8 @@ class TrainAnswer(RankAnswer):
     peak_rank: int
     fits: Optional[bool]
     headroom_bytes: Optional[int]
+    needed_bytes: int
+    within_limit_bytes: Optional[int]
     failure: Optional[Failure]
     bounds: TrainBound
     advice: Tuple[TrainAdvice, ...]
@@ -220,13 +223,16 @@ class Variant(Read):
     gpus: Optional[int]
     price_per_hour: Optional[float]
     peak_device_bytes: Optional[int]
+    without_limit_bytes: Optional[int]
+    low_bytes: Optional[int]
+    high_bytes: Optional[int]
     total_bytes: Optional[int]
     headroom_bytes: Optional[int]
     fits: Optional[bool]
     verdict: Optional[str]
     failure: Optional[str]
 
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("value", "options", "gpu", "gpus", "price_per_hour", "peak_device_bytes", "total_bytes", "headroom_bytes", "fits", "verdict", "failure",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("value", "options", "gpu", "gpus", "price_per_hour", "peak_device_bytes", "without_limit_bytes", "low_bytes", "high_bytes", "total_bytes", "headroom_bytes", "fits", "verdict", "failure",))
 
 
 @dataclass(frozen=True)

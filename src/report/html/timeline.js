@@ -502,10 +502,10 @@ function buildHead() {
   const peak = element('b', {title: exact(data.needs)}, bytesText(data.needs));
   const verdict = byId('verdict');
   if (!data.device) return verdict.append(peak, element('p', {}, 'on the device at the peak of a step'));
-  const room = data.device.total - data.needs;
+  const room = data.room;
   const mood = {'fits': 'good', 'does not fit': 'bad'}[data.verdict] || '';
   verdict.append(peak, ` of ${bytesText(data.device.total)}`,
-    element('p', {}, element('span', {class: `word ${mood}`}, `${data.verdict} `),
+    element('p', {}, element('span', {class: `word ${mood}`}, `${data.verdict_in_words} `),
       `${data.device.name}, ${bytesText(Math.abs(room))} ${room < 0 ? 'too much' : 'to spare'}`),
     ...data.reasons.map(text => element('p', {}, text)),
     ...data.advice.flatMap(a => [element('p', {}, `What would make it fit, at ${bytesText(a.peak)} (costs ${a.cost}):`),
