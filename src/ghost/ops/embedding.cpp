@@ -15,7 +15,7 @@ namespace memtape::ghost {
 namespace {
 
 Tensor embedding_scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
-Tensor int64s(std::int64_t count) { return empty({count}, DType::int64); }
+Tensor int64_row(std::int64_t count) { return empty({count}, DType::int64); }
 
 /// Whether embedding_backward_cuda_kernel adds atomically into the gradient: few rows, so that
 /// summing row by row would leave the device idle.
@@ -35,23 +35,23 @@ Tensor gradient_of_sorted(std::int64_t count, const Dims& table, DType dtype) {
   const DeviceTraits& device = session().device;
   const DType accumulated = bits(dtype) == 16 ? DType::float32 : dtype;
   Tensor grad_weight = zeros(table, dtype);
-  const Tensor segment_offsets = int64s(count), segment_count = int64s(1);
+  const Tensor segment_offsets = int64_row(count), segment_count = int64_row(1);
   {
-    const Tensor unique_keys = int64s(count),
+    const Tensor unique_keys = int64_row(count),
                  temporary = embedding_scratch(cub::unique_by_key_bytes(device, count));
   }
   const std::int64_t segments = std::min(count, table[0]),
                      partials = count / kRowsPerThread + segments;
-  const Tensor partials_per_segment = int64s(segments), partials_offset = int64s(segments);
+  const Tensor partials_per_segment = int64_row(segments), partials_offset = int64_row(segments);
   {
     const Tensor temporary = embedding_scratch(cub::inclusive_sum_bytes(DType::int64, segments));
   }
-  const Tensor partial_count = int64s(1), partial_offset = int64s(partials);
+  const Tensor partial_count = int64_row(1), partial_offset = int64_row(partials);
   if (!accumulates_atomically(segments, partials, table[1])) {
     const Tensor per_segment = empty({partials, table[1]}, accumulated);
     return grad_weight;
   }
-  const Tensor segment_of_partial = int64s(partials);
+  const Tensor segment_of_partial = int64_row(partials);
   if (accumulated != dtype) const Tensor sums = zeros(table, accumulated);
   return grad_weight;
 }
@@ -67,10 +67,11 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, const
   const std::int64_t bits = has(changes::kEmbeddingSortsNeededBits)
                                 ? std::bit_width(static_cast<std::uint64_t>(table[0]))
                                 : 64;
-  const Tensor sorted_indices = int64s(count), original_indices = int64s(count);
+  const Tensor sorted_indices = int64_row(count), original_indices = int64_row(count);
   {
-    const Tensor range = int64s(count), temporary = embedding_scratch(cub::radix_sort_pairs_bytes(
-                                            session().device, count, 8, bits));
+    const Tensor range = int64_row(count),
+                 temporary = embedding_scratch(
+                     cub::radix_sort_pairs_bytes(session().device, count, 8, bits));
   }
   return gradient_of_sorted(count, table, grad.dtype());
 }
