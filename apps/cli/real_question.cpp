@@ -31,17 +31,17 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
   return {};
 }
 
-/// What the script is told: the settings as the answer repeats them and, for Trainer, the
-/// TrainingArguments and the LoraConfig as they were typed.
+/// What the script is told: the settings as the answer repeats them, the LoraConfig as it was
+/// typed and, for Trainer, the TrainingArguments.
 std::vector<Setting> script_settings(const TrainRecipe& recipe, answer::OptionValues values) {
   std::vector<Setting> settings = resolved_settings(recipe);
+  for (const auto& [name, value] : values)
+    if (name == "peft") settings.push_back({"peft", value});
   if (!recipe.framework->takes.training_arguments) return settings;
   nlohmann::json words = nlohmann::json::array();
-  for (const auto& [name, value] : values) {
+  for (const auto& [name, value] : values)
     if (is_training_argument(name))
       words.insert(words.end(), {"--" + name, value.empty() ? "true" : value});
-    if (name == "peft") settings.push_back({"peft", value});
-  }
   settings.push_back({"training_arguments", words.dump()});
   return settings;
 }

@@ -83,7 +83,7 @@ def a_quantized_base():
     except Exception as missing:  # older ones look for bitsandbytes here
         return f"left out: {missing}"
     plain = memtape.train(config(), framework="transformers", lora_rank=8, **ON)
-    assert memtape.train(config(), four, lora_rank=8, **ON).model.weight_bytes < plain.model.weight_bytes
+    assert memtape.train(config(), four, lora_rank=8, framework="transformers", **ON).model.weight_bytes < plain.model.weight_bytes
 
 
 def an_optimizer():

@@ -80,6 +80,8 @@ def adapted(model):
     if not SETTINGS.get("lora_rank"):
         return model
     from peft import LoraConfig, get_peft_model
+    if SETTINGS.get("peft"):
+        return get_peft_model(model, LoraConfig(**{"task_type": "CAUSAL_LM", **SETTINGS["peft"]}))
     targets = SETTINGS["lora_targets"]
     targets = targets if targets == "all-linear" or isinstance(targets, list) else targets.split(",")
     rank = SETTINGS["lora_rank"]

@@ -23,6 +23,10 @@ const Dialect& dialect_of_command(const CommandWords& command) {
   return dialect_of(found ? *found : nullptr);
 }
 
+bool says_lora_config(const CommandWords& command) {
+  return last_value(command.values, "peft") != nullptr;
+}
+
 /// The LoraConfig that is given, with another rank; a new one where there is none.
 std::string with_rank(const CommandWords& command, std::int64_t rank) {
   std::string config = R"({"target_modules": "all-linear"})";
@@ -51,7 +55,8 @@ class Solver {
     const std::string number = fmt::format("{}", value);
     const Dialect& dialect = dialect_of_command(command_);
     if (what_ == "micro-batch-size") return {{std::string(dialect.levers.micro_batch), number}};
-    if (what_ == "lora-rank" && dialect.framework.takes.peft)
+    if (what_ == "lora-rank" &&
+        (dialect.framework.takes.training_arguments || says_lora_config(command_)))
       return {{"peft", with_rank(command_, value)}};
     return {{std::string(what_), number}};
   }

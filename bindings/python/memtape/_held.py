@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people hold in their hands, as a request: configurations of transformers, peft, bitsandbytes, DeepSpeed and vLLM, and
-modules. Known by the names of their classes, so that none of these packages has to be there."""
+modules. Known by the names of their classes, so that none of these packages has to be there. An object sets what it says and nothing
+else: a LoraConfig the adapters, TrainingArguments (which only Trainer takes) Trainer as well, a DeepSpeed configuration DeepSpeed."""
 import dataclasses
 import json
 from typing import Any, Dict, Mapping, Sequence, Tuple
@@ -102,6 +103,8 @@ def _module(module: Any, options: Mapping[str, Any]) -> Tuple[str, Fields, Field
         raise Error(f"a {type(module).__name__} has no configuration", "model",
                     "a transformers model; memtape.weights() counts the tensors of any module, `memtape run` runs any program")
     quantized = getattr(config, "quantization_config", None) is not None
+    if quantized:
+        said["packed"] = True
     first = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
     if first is not None and not quantized and str(first.dtype) in _DTYPES:
         said["dtype"] = _DTYPES[str(first.dtype)]
@@ -192,7 +195,7 @@ def understand(command: str, model: Any, held: Sequence[Any], config: Any, optio
         model, config = _config(model)
     elif model is not None and not isinstance(model, str) and not hasattr(model, "__fspath__"):
         model, config, said = _module(model, options)
-    dtype = said.pop("dtype", None)
+    dtype, packed = said.pop("dtype", None), said.pop("packed", False)
     for value in sorted(held, key=_is_deepspeed):  # a DeepSpeed dict means Trainer's where there are TrainingArguments
         if _is_config(value):
             _, config = _config(value)
@@ -200,7 +203,7 @@ def understand(command: str, model: Any, held: Sequence[Any], config: Any, optio
             said.update(_said_by(value, command, options.get("framework", said.get("framework"))))
     if isinstance(said.get("optimizer"), str) and "optimizer" in options:
         said.pop("optimizer_impl", None)
-    if ("peft" in said or "quantization" in said) and command.endswith("train"):
-        said.setdefault("framework", "transformers")
     options = {**said, **options}
+    if packed and command.endswith("train") and "framework" not in options:
+        raise Error("the model holds quantized weights, which a plain loop is not modelled with", "model", 'framework="transformers"')
     return model, config, _with_dtype(options, dtype, command) if dtype else options

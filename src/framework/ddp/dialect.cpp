@@ -5,6 +5,7 @@
 #include "framework/ddp/distributed_data_parallel.h"
 #include "framework/ddp/options.h"
 #include "framework/torch/dialect_parts.h"
+#include "framework/torch/lora_config.h"
 
 namespace memtape::ddp {
 namespace {
@@ -30,7 +31,11 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "ddp",
                   .summary = "the plain loop under torch's DistributedDataParallel",
-                  .absent = kAbsent},
+                  .takes = {.peft = true},
+                  .absent = kAbsent,
+                  .arguments = torch::kPeftArguments,
+                  .has_argument = torch::is_peft_argument,
+                  .set_argument = torch::set_peft_argument},
     .tasks = torch::kAllTasks,
     .packages = torch::packages_of_families,
     .settle = settle,

@@ -3,6 +3,7 @@
 #include "framework/torch/dialect.h"
 
 #include "framework/torch/dialect_parts.h"
+#include "framework/torch/lora_config.h"
 
 namespace memtape::torch {
 namespace {
@@ -20,8 +21,11 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "torch",
                   .summary = "a plain loop of PyTorch on one GPU",
-                  .takes = {.several_gpus = false, .compile = true},
-                  .absent = kAbsent},
+                  .takes = {.several_gpus = false, .peft = true, .compile = true},
+                  .absent = kAbsent,
+                  .arguments = kPeftArguments,
+                  .has_argument = is_peft_argument,
+                  .set_argument = set_peft_argument},
     .tasks = kAllTasks,
     .packages = packages_of_families,
     .settle = settled,

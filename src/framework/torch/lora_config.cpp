@@ -177,6 +177,15 @@ Result<LoraRecipe> read_lora_config(const std::string& text) {
   return LoraRecipe(std::move(lora));
 }
 
+bool is_peft_argument(std::string_view name) { return name == "peft"; }
+
+Result<void> set_peft_argument(const NamedValue& given, TrainRecipe& recipe) {
+  Result<LoraRecipe> lora = read_lora_config(given.second);
+  if (!lora) return tl::unexpected(lora.error());
+  recipe.lora = std::move(*lora);
+  return {};
+}
+
 std::vector<std::string> default_lora_targets(std::string_view family) {
   std::vector<std::string> targets;
   for (const DefaultTargets& row : kDefaultTargets)

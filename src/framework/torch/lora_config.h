@@ -8,12 +8,18 @@
 #include <vector>
 
 #include "base/result.h"
+#include "option/given.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch {
 
 /// `--peft JSON`
 Result<LoraRecipe> read_lora_config(const std::string& text);
+
+// --peft as an argument of programs that call get_peft_model themselves.
+inline constexpr std::string_view kPeftArguments = "peft's configurations";
+bool is_peft_argument(std::string_view name);
+Result<void> set_peft_argument(const NamedValue& given, TrainRecipe& recipe);
 
 /// The one target of a LoraConfig that names none: peft chooses by the model's type.
 inline constexpr std::string_view kDefaultLoraTargets = "peft's default";
