@@ -88,7 +88,8 @@ class Classes:
                 nested.append(f'        ("{key}", {read}),')
         base = "Read" if name not in NAMES.values() else "RankAnswer" if name in ("TrainAnswer", "ServeAnswer") else "Answer"
         note = spec.get("description") or ("The answer" if base != "Read" else "A part of an answer") + " (docs/json.md)."
-        lines = [f"@dataclass(frozen=True)\nclass {name}({base}):", f'    """{note}"""\n', *fields]
+        how = "frozen=True, repr=False" if base == "RankAnswer" else "frozen=True"  # theirs is one line
+        lines = [f"@dataclass({how})\nclass {name}({base}):", f'    """{note}"""\n', *fields]
         if nested or absent or renamed:
             lines.append("")
         if nested:

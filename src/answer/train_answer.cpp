@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "predict/program.h"
 #include "predict/releases_meant.h"
+#include "predict/settings.h"
 #include "report/json.h"
 
 namespace memtape::answer {
@@ -72,13 +73,21 @@ Result<AskedTraining> read(const RawOptions& options, const Outside& outside) {
   return AskedTraining{std::move(*request), std::move(*source)};
 }
 
+/// What the one who asks wants of the answer, beside its figures.
+struct Detail {
+  bool trace = false;
+  std::size_t largest = 0;
+};
+
 Result<OneTraining> predicted(const RawOptions& options, const AskedTraining& asked,
-                              const CommandWords& command, bool trace, const Outside& outside) {
+                              const CommandWords& command, Detail detail, const Outside& outside) {
   const auto& [request, source] = asked;
   const ModelRequest model = asked.model();
-  Result<TrainAnswer> answer =
-      predict_train(model, request.recipe, request.device,
-                    {.trace = trace, .workers = outside.workers(), .command = &command});
+  Result<TrainAnswer> answer = predict_train(model, request.recipe, request.device,
+                                             {.largest = detail.largest,
+                                              .trace = detail.trace,
+                                              .workers = outside.workers(),
+                                              .command = &command});
   if (!answer && answer.error().kind == ErrorKind::unsupported && source.header)
     return tl::unexpected(with_checkpoint_size(answer.error(), *source.header));
   if (!answer) return tl::unexpected(answer.error());
@@ -117,12 +126,12 @@ Result<Real> real_choice(const RawOptions& options) {
 /// Predicted or recorded, as --real says.
 Result<OneTraining> predicted_or_recorded(const RawOptions& options,
                                           const Result<AskedTraining>& asked,
-                                          const CommandWords& command, bool trace,
+                                          const CommandWords& command, Detail detail,
                                           const Outside& outside) {
   const Result<Real> real = real_choice(options);
   if (!real) return tl::unexpected(real.error());
   if (*real == Real::always) return recorded(options, outside);
-  Result<OneTraining> answer = asked ? predicted(options, *asked, command, trace, outside)
+  Result<OneTraining> answer = asked ? predicted(options, *asked, command, detail, outside)
                                      : Result<OneTraining>(tl::unexpected(asked.error()));
   if (*real == Real::never) return answer;
   const bool is_unknown = answer ? !release_warnings(asked->request.recipe).empty()
@@ -167,12 +176,22 @@ Result<Training> training(Result<Answer> answer) {
   return Training(std::move(*answer));
 }
 
+/// The settings of the command as it is; none where it is refused, which its answer says.
+std::vector<Setting> settings_of(const AskedTraining& asked) {
+  const Result<TrainRecipe> recipe = resolved(asked.request.recipe, *asked.source.config);
+  return recipe ? resolved_settings(*recipe) : std::vector<Setting>{};
+}
+
 Result<Training> answer_question(const RawOptions& options, const AskedTraining& asked,
                                  const CommandWords& command, std::string_view what,
                                  const Outside& outside) {
   const ModelRequest model = asked.model();
-  const Question question{model, without_questions(command), asked.request.device,
-                          outside.workers(), options.output.strict};
+  const Question question{model,
+                          without_questions(command),
+                          asked.request.device,
+                          outside.workers(),
+                          options.output.strict,
+                          settings_of(asked)};
   const std::string& value = *last_value(options.values, what);
   if (what == "solve") return training(solution_of(question, value));
   if (what == "grid") return training(grid_of(question, value));
@@ -207,7 +226,8 @@ struct Passes {
 
 }  // namespace
 
-Result<Training> answer_train(const RawOptions& options, bool trace, const Outside& outside) {
+Result<Training> answer_train(const RawOptions& options, bool trace, const Outside& outside,
+                              std::size_t largest) {
   const Result<AskedTraining> asked = read(options, outside);
   const CommandWords command = asked ? command_words(options, asked->request) : CommandWords{};
   if (asked) {
@@ -215,7 +235,7 @@ Result<Training> answer_train(const RawOptions& options, bool trace, const Outsi
     if (!question) return tl::unexpected(question.error());
     if (!question->empty()) return answer_question(options, *asked, command, *question, outside);
   }
-  return training(predicted_or_recorded(options, asked, command, trace, outside));
+  return training(predicted_or_recorded(options, asked, command, {trace, largest}, outside));
 }
 
 std::string json(const Training& training) { return std::visit(Json{}, training); }

@@ -25,8 +25,10 @@ struct OneTraining {
 
 using Training = std::variant<OneTraining, Solution, Grid, TrainComparison>;
 
-/// `trace`: keep what reports that draw time need.
-Result<Training> answer_train(const RawOptions& options, bool trace, const Outside& outside);
+/// `trace`: keep what reports that draw time need. `largest`: rows of the table of the largest
+/// tensors.
+Result<Training> answer_train(const RawOptions& options, bool trace, const Outside& outside,
+                              std::size_t largest = PredictOptions{}.largest);
 
 std::string json(const Training& training);
 

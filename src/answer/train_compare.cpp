@@ -128,7 +128,7 @@ Result<TrainComparison> comparison_of(const Question& question, const std::strin
                                       const std::string& prices) {
   const Result<std::vector<Price>> known = prices_of(prices);
   if (!known) return tl::unexpected(known.error());
-  TrainComparison all{question.model.id, {}, std::nullopt, question.strict};
+  TrainComparison all{question.model.id, title_of(question, {}), {}, std::nullopt, question.strict};
   std::vector<TrainVariant> variants;
   const std::int64_t otherwise = gpus_of(question.command);
   for (const std::string& word : split_at_commas(gpus)) {
@@ -168,7 +168,7 @@ std::string text(const TrainComparison& all, int width) {
   table.add(std::move(head));
   for (std::size_t i = 0; i < all.trainings.size(); ++i)
     table.add(row_of(all.trainings[i], all, i == all.winner));
-  std::string out = all.model + "\n" + table.text();
+  std::string out = all.title + "\n" + table.text();
   for (const ComparedTraining& one : all.trainings)
     if (!one.answer.is_possible())
       for (const std::string& line : report::wrap(one.gpu + ": " + one.answer.failure, width))

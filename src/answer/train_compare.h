@@ -16,7 +16,7 @@ struct ComparedTraining {
 };
 
 struct TrainComparison {
-  std::string model;
+  std::string model, title;
   std::vector<ComparedTraining> trainings;
   std::optional<std::size_t> winner;  ///< cheapest that fits; without prices the smallest
   bool strict = false;

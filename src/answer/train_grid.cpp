@@ -100,7 +100,9 @@ bool Grid::fits() const {
 Result<Grid> grid_of(const Question& question, const std::string& text) {
   Result<std::vector<GridAxis>> axes = axes_of(text);
   if (!axes) return tl::unexpected(axes.error());
-  Grid grid{question.model.id, std::move(*axes), {}, question.strict};
+  std::vector<std::string> varied;
+  for (const GridAxis& axis : *axes) varied.push_back(axis.option);
+  Grid grid{question.model.id, title_of(question, varied), std::move(*axes), {}, question.strict};
   const std::size_t count = grid.axes[0].values.size() * grid.columns();
   if (count > kMostCells)
     return bad_input(fmt::format("{} cells", count), "--grid",
@@ -130,7 +132,7 @@ std::string text(const Grid& grid, int width) {
       cells.push_back(cell_text(grid.cells[row * grid.columns() + column]));
     table.add(std::move(cells));
   }
-  std::string out = grid.model + "\n" + table.text();
+  std::string out = grid.title + "\n" + table.text();
   const std::string told = legend(grid);
   for (std::size_t at = 0; at < told.size();) {
     const std::size_t end = told.find('\n', at);

@@ -12,7 +12,7 @@ struct GridAxis {
 };
 
 struct Grid {
-  std::string model;
+  std::string model, title;
   std::vector<GridAxis> axes;        ///< one, or the rows' and the columns'
   std::vector<VariantAnswer> cells;  ///< row by row
   bool strict = false;

@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/train_question.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/headline.h"
 #include "report/json_parts.h"
 
 namespace memtape::answer {
+
+namespace {
+
+/// The setting that an option of the command sets, by the setting's name.
+std::string setting_of(std::string_view option) {
+  if (option == "per_device_train_batch_size") return "micro_batch_size";
+  if (option == "bf16" || option == "fp16") return "precision";
+  std::string name(option);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+}  // namespace
+
+std::string title_of(const Question& question, std::span<const std::string> varied) {
+  std::vector<Setting> settings = question.settings;
+  for (const std::string& option : varied)
+    std::erase_if(settings,
+                  [name = setting_of(option)](const Setting& s) { return s.name == name; });
+  const std::vector<std::string> taken = report::taken_in_words(settings);
+  if (taken.empty()) return question.model.id;
+  return fmt::format("{} ({})", question.model.id, fmt::join(taken, ", "));
+}
 
 CommandWords without_questions(CommandWords command) {
   const auto asks = [](const auto& option) {

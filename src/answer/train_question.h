@@ -2,6 +2,7 @@
 // What a question about many trainings is asked with.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "predict/train_variants.h"
@@ -15,11 +16,16 @@ struct Question {
   const DeviceSetup& device;
   Workers workers;
   bool strict = false;
+  std::vector<Setting> settings = {};  ///< of the command as it is, defaults included
 
   std::vector<VariantAnswer> answers(const std::vector<TrainVariant>& variants) const {
     return answer_variants(model, command, variants, workers);
   }
 };
+
+/// "Qwen/Qwen3-8B (torch, 1 x 2048 tokens, bf16)": the model and what was taken for it, without
+/// what the options in `varied` set.
+std::string title_of(const Question& question, std::span<const std::string> varied);
 
 CommandWords without_questions(CommandWords command);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/train_solution.h"
 
+#include <array>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,7 +34,11 @@ Result<Solution> solution_of(const Question& question, const std::string& what) 
   Result<SolvedTraining> solved =
       solve_training(question.model, question.command, question.device, what);
   if (!solved) return tl::unexpected(solved.error());
-  Solution solution{question.model.id, {}, std::move(*solved), question.strict};
+  Solution solution{question.model.id,
+                    title_of(question, std::array{what}),
+                    {},
+                    std::move(*solved),
+                    question.strict};
   if (solution.solved.value > 0)
     solution.command = command_text(question.command,
                                     with_changes(question.command.typed, solution.solved.changes));
@@ -45,14 +51,14 @@ std::string text(const Solution& solution, int width) {
   std::string out;
   if (s.value == 0) {
     add_sentence(out,
-                 fmt::format("{} does not fit with {} {}: {}", solution.model, subject(s), s.beyond,
+                 fmt::format("{} does not fit with {} {}: {}", solution.title, subject(s), s.beyond,
                              needs(s.at_beyond)),
                  width);
     return out;
   }
   add_sentence(
       out,
-      fmt::format("{} {}: {} {} {}, {}", solution.model,
+      fmt::format("{} {}: {} {} {}, {}", solution.title,
                   name(s.at_value.verdict.value_or(VerdictWord::fits)),
                   fewest ? "on at least" : "with at most", subject(s), s.value, needs(s.at_value)),
       width);

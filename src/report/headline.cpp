@@ -26,9 +26,8 @@ struct Phrase {
   std::string_view setting, before, after, silent;
 };
 
-constexpr std::array<Phrase, 15> kOfWorkload{{
+constexpr std::array<Phrase, 13> kOfWorkload{{
     {"gradient_accumulation", "", " micro-batches", "1"},
-    {"precision", "", "", ""},
     {"quantize", "", " weights", ""},
     {"kv_cache_dtype", "", " KV cache", "auto"},
     {"attention", "", " attention", ""},
@@ -41,7 +40,6 @@ constexpr std::array<Phrase, 15> kOfWorkload{{
     {"max_num_seqs", "", " sequences", ""},
     {"gpu_memory_utilization", "", " of memory", ""},
     {"engine", "", "", ""},
-    {"framework", "", "", ""},
 }};
 
 constexpr std::array<Phrase, 10> kOfMesh{{
@@ -67,15 +65,25 @@ void append(std::vector<std::string>& words, const std::vector<Setting>& setting
 
 }  // namespace
 
-std::vector<std::string> settings_in_words(const Prediction& prediction) {
-  const auto& w = prediction.workload;
+std::vector<std::string> taken_in_words(const std::vector<Setting>& w) {
   std::vector<std::string> words;
+  const auto add = [&](std::string_view word) {
+    if (!word.empty()) words.emplace_back(word);
+  };
+  add(value_of(w, "framework"));
   const std::string_view batch = value_of(w, "micro_batch_size"),
                          tokens = value_of(w, "sequence_length");
   if (value_of(w, "task") == "image-classification")
     words.push_back(fmt::format("{} images", batch));
   else if (!batch.empty() && !tokens.empty())
     words.push_back(fmt::format("{} x {} tokens", batch, tokens));
+  add(value_of(w, "precision"));
+  return words;
+}
+
+std::vector<std::string> settings_in_words(const Prediction& prediction) {
+  const auto& w = prediction.workload;
+  std::vector<std::string> words;
   if (const std::string_view optimizer = value_of(w, "optimizer"); !optimizer.empty()) {
     const std::string_view impl = value_of(w, "optimizer_impl");
     words.push_back(impl.empty() ? std::string(optimizer)

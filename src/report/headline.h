@@ -10,8 +10,12 @@
 
 namespace memtape::report {
 
-/// "1 x 4096 tokens", "bf16", "adamw fused", "sdpa attention" ...: settings that say nothing
-/// ("none", 1 GPU) are left out.
+/// What was taken where nothing was said, and what all figures hang on: "transformers", "8 x 2048
+/// tokens", "fp32". The first line of an answer says it.
+std::vector<std::string> taken_in_words(const std::vector<Setting>& workload);
+
+/// The other settings: "adamw (fused)", "sdpa attention" ...; those that say nothing ("none", 1
+/// GPU) are left out.
 std::vector<std::string> settings_in_words(const Prediction& prediction);
 
 /// The rank with the highest peak.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -234,7 +235,9 @@ std::vector<std::string> reasons(const Prediction& p) {
 
 void write_answer(JsonWriter& out, const Prediction& p, const RankReport& rank) {
   out.member("model", p.model.id);
-  write_lines(out, "settings", settings_in_words(p));
+  std::vector<std::string> settings = taken_in_words(p.workload);
+  std::ranges::move(settings_in_words(p), std::back_inserter(settings));
+  write_lines(out, "settings", settings);
   out.key("categories");
   out.begin_array();
   for (std::string_view c : kCategoryNames) out.value(c);

@@ -4,12 +4,16 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "report/prediction.h"
 
 namespace memtape::report {
+
+/// For `count`: a row for every tensor, so that the rows add up to what is allocated.
+inline constexpr std::size_t kEveryTensor = std::numeric_limits<std::size_t>::max();
 
 /// Rows by bytes in the allocator, largest first, ties in order of allocation; at most `count`
 /// rows.

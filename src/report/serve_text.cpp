@@ -30,7 +30,8 @@ class ServeReport : public TextPage {
 
   std::string take() && {
     TextPage::headline(
-        a_.model, a_.model.parameters > 0 ? with_commas(a_.model.parameters) + " parameters" : "",
+        a_.model.id, {a_.engine},
+        a_.model.parameters > 0 ? with_commas(a_.model.parameters) + " parameters" : "",
         settings());
     verdict();
     parts();
@@ -45,7 +46,7 @@ class ServeReport : public TextPage {
 
  private:
   std::vector<std::string> settings() const {
-    std::vector<std::string> words{a_.engine};
+    std::vector<std::string> words;
     for (const auto& settings : {a_.workload, a_.mesh})
       for (const Setting& s : settings) {
         if (s.json_value == "null" || s.json_value == "false") continue;

@@ -65,7 +65,7 @@ class TextReport : public TextPage {
                         (p_.model.of_one_rank ? " parameters on a rank" : " parameters");
     if (adapters)
       right += fmt::format(", {} trainable", with_commas(p_.model.trainable_parameters));
-    TextPage::headline(p_.model, right, settings_in_words(p_));
+    TextPage::headline(p_.model.id, taken_in_words(p_.workload), right, settings_in_words(p_));
   }
 
   void verdict() {
@@ -326,7 +326,9 @@ std::string text(const Prediction& prediction, const Trace* trace, const TextOpt
 }
 
 std::string quiet_text(const Prediction& p) {
-  std::string line = fmt::format("{}: {} on the device", p.model.id, human_bytes(needed(p)));
+  std::string line =
+      fmt::format("{} ({}): {} on the device", p.model.id,
+                  fmt::join(taken_in_words(p.workload), ", "), human_bytes(needed(p)));
   if (p.device) line += fmt::format(" of {}", human_bytes(p.device->total_bytes));
   if (p.verdict) line += fmt::format(", {}", verdict_in_words(p));
   if (p.headroom_bytes && *p.headroom_bytes >= 0)

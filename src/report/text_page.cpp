@@ -40,11 +40,18 @@ std::string TextPage::with_unit(Bytes bytes) const {
   return fmt::format("{} {}", unit_.text(bytes), unit_.name);
 }
 
-void TextPage::headline(const ModelSummary& model, const std::string& right,
-                        const std::vector<std::string>& settings) {
-  const std::string left = shorten(model.id, std::max(8, width_ - columns(right) - 2), style_);
-  line(style_.bold(left) + pad_left(right, width_ - columns(left)));
-  paragraph(fmt::format("{}", fmt::join(settings, style_.pick(" · ", ", "))), 0, kQuiet);
+void TextPage::headline(const std::string& model, const std::vector<std::string>& taken,
+                        const std::string& right, std::vector<std::string> settings) {
+  const std::string_view separator = style_.pick(" · ", ", ");
+  std::string said;
+  for (const std::string& word : taken) said += std::string(separator) + word;
+  const bool is_beside = columns(model) + columns(said) + columns(right) + 2 <= width_;
+  const int room = width_ - columns(said) - (is_beside ? columns(right) + 2 : 0);
+  const std::string name = shorten(model, std::max(8, room), style_);
+  const std::string left = style_.bold(name) + said;
+  line(is_beside ? left + pad_left(right, width_ - columns(name) - columns(said)) : left);
+  if (!is_beside && !right.empty()) settings.insert(settings.begin(), right);
+  paragraph(fmt::format("{}", fmt::join(settings, separator)), 0, kQuiet);
   blank();
 }
 

@@ -43,8 +43,10 @@ class TextPage {
   std::string number(Bytes bytes) const { return pad_left(unit_.text(bytes), number_width_); }
   std::string with_unit(Bytes bytes) const;
 
-  void headline(const ModelSummary& model, const std::string& right,
-                const std::vector<std::string>& settings);
+  /// The model with what was `taken`, `right` beside it or, where there is no room, below, before
+  /// the other settings.
+  void headline(const std::string& model, const std::vector<std::string>& taken,
+                const std::string& right, std::vector<std::string> settings);
   /// "fits: X of Y on GPU", the bar, and what is to spare or missing. `gives_back`: it fits because
   /// cached segments go back, and the line says so.
   void verdict(VerdictWord word, bool gives_back, Bytes used, const DeviceSummary& device,

@@ -110,6 +110,34 @@ class Held(unittest.TestCase):
                               releases="newest")
         self.assertEqual(held.json, typed.json)
 
+    def test_an_adapter_sets_the_adapters_and_nothing_else(self):
+        held = memtape.train("Qwen/Qwen3-8B", LoraConfig(r=16, target_modules="all-linear"), gpu="a100-80gb", releases="newest")
+        typed = memtape.train("Qwen/Qwen3-8B", lora_rank=16, lora_targets="all-linear", gpu="a100-80gb", releases="newest")
+        self.assertEqual(held.json, typed.json)
+        self.assertEqual((held.workload["framework"], held.workload["micro_batch_size"], held.workload["precision"]), ("torch", 1, "bf16"))
+
+    def test_a_quantization_asks_for_the_framework_that_has_it(self):
+        four = types.new_class("BitsAndBytesConfig")()
+        four.to_dict = lambda: {"load_in_4bit": True}
+        with self.assertRaisesRegex(memtape.Error, "framework transformers"):
+            memtape.train("Qwen/Qwen3-0.6B", four, lora_rank=8, lora_targets="all-linear", releases="newest")
+        said = memtape.train("Qwen/Qwen3-0.6B", four, lora_rank=8, framework="transformers", releases="newest")
+        self.assertEqual(said.workload["framework"], "transformers")
+
+    def test_a_model_with_quantized_weights_asks_for_it_too(self):
+        config = LlamaConfig()
+        config.quantization_config = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+        with self.assertRaisesRegex(memtape.Error, 'framework="transformers"'):
+            memtape.train(types.SimpleNamespace(config=config), sequence_length=64, releases="newest")
+
+    def test_what_was_taken_stands_in_the_first_line(self):
+        answer = memtape.train("Qwen/Qwen3-0.6B", LoraConfig(target_modules="all-linear"), releases="newest")
+        trainer = memtape.train("Qwen/Qwen3-0.6B", TrainingArguments(), releases="newest")
+        for told, taken in ((answer, ("torch", "1 x 2048 tokens", "bf16")), (trainer, ("transformers", "8 x 2048 tokens", "fp32"))):
+            for line in (told.text().splitlines()[0], repr(told)):
+                for word in taken:
+                    self.assertIn(word, line)
+
     def test_a_keyword_goes_before_what_an_object_says(self):
         held = memtape.train("Qwen/Qwen3-0.6B", TrainingArguments(per_device_train_batch_size=4), per_device_train_batch_size=2,
                              releases="newest")

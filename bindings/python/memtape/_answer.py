@@ -96,6 +96,12 @@ class RankAnswer(Answer):
         def ranks(self) -> Tuple[Any, ...]: ...
         @property
         def device(self) -> Any: ...
+        @property
+        def model(self) -> Any: ...
+        @property
+        def workload(self) -> Mapping[str, Any]: ...
+        @property
+        def verdict(self) -> Optional[str]: ...
 
     def _fullest(self) -> Any:
         return max(self.ranks, key=lambda rank: int(rank.peak_device_bytes))
@@ -136,6 +142,19 @@ class RankAnswer(Answer):
             row.update({f"at_peak.{name}": value for name, value in rank.get("at_peak", {}).items()})
             rows.append(row)
         return pandas.DataFrame(rows)
+
+    def _taken(self) -> List[str]:
+        """What all figures hang on, said or not: the framework or the engine, the batch, the precision."""
+        said = self.workload
+        batch, tokens = said.get("micro_batch_size"), said.get("sequence_length")
+        words = [getattr(self, "engine", None) or said.get("framework"),
+                 f"{batch} images" if said.get("task") == "image-classification" else f"{batch} x {tokens} tokens" if batch and tokens else None,
+                 said.get("precision") or said.get("dtype")]
+        return [word for word in words if word]
+
+    def __repr__(self) -> str:
+        verdict = f", {self.verdict}" if self.verdict else ""
+        return f"<{type(self).__name__} {self.model.id} ({', '.join(self._taken())}): {self.peak / 2**30:.2f} GiB on the device{verdict}>"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -176,7 +176,7 @@ class TrainRule(Read):
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainAnswer(RankAnswer):
     """The answer (docs/json.md)."""
 
@@ -401,7 +401,7 @@ class ServeAdvice(Read):
     cost: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeAnswer(RankAnswer):
     """The answer (docs/json.md)."""
 
