@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "answer/command_words.h"
-#include "answer/launch_request.h"
 #include "answer/train_request.h"
+#include "asked.h"
 #include "outside_process.h"
 #include "predict/program.h"
 #include "predict/step_play.h"
@@ -68,23 +67,12 @@ std::vector<std::string> with_values(const std::vector<std::string>& words, cons
 }
 
 Result<RawOptions> options_of(const std::vector<std::string>& words) {
-  std::vector<const char*> pointers;
-  for (const std::string& word : words) pointers.push_back(word.c_str());
-  const answer::Arguments all(pointers);
-  const auto dashes = std::ranges::find(words, "--");
-  if (dashes == words.end()) {
-    if (words.front() != "train")
-      return bad_input(fmt::format("cannot be laid beside '{}'", words.front()), "--against",
-                       "'train MODEL ...', or --against -- COMMAND");
-    return answer::read_train_words(all.subspan(1));
-  }
-  const auto before = static_cast<std::size_t>(dashes - words.begin());
-  Result<answer::LaunchOptions> launch =
-      answer::read_launch_words(all.first(before), all.subspan(before + 1));
-  if (!launch) return tl::unexpected(launch.error());
-  Result<answer::Launched> launched = answer::launched(*launch, outside_process());
-  if (!launched) return tl::unexpected(launched.error());
-  if (auto* train = std::get_if<RawOptions>(&*launched)) return std::move(*train);
+  if (words.front() != "train" && std::ranges::find(words, "--") == words.end())
+    return bad_input(fmt::format("cannot be laid beside '{}'", words.front()), "--against",
+                     "'train MODEL ...', or --against -- COMMAND");
+  Result<answer::Launched> asked = asked_by(words);
+  if (!asked) return tl::unexpected(asked.error());
+  if (auto* train = std::get_if<RawOptions>(&*asked)) return std::move(*train);
   return unsupported("starts a server: only a training can be laid beside a recording",
                      "--against");
 }
