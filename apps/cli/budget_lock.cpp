@@ -65,7 +65,8 @@ Result<Lock> read_lock(const std::string& file) {
     return memtape::bad_input("is no lock file", file, "memtape check --update writes it anew");
   for (const auto& [name, run] : json["runs"].items())
     if (run.is_object())
-      lock[name] = {locked_text(run, "command"), {bytes_at(run, "peak_device_bytes"), parts_at(run)}};
+      lock[name] = {locked_text(run, "command"),
+                    {bytes_at(run, "peak_device_bytes"), parts_at(run)}};
   return lock;
 }
 

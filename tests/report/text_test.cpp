@@ -80,7 +80,9 @@ TEST(Text, SaysWhatFailsWhenItDoesNotFit) {
       HasSubstr(
           "fails in step 2, backward: mm in model.layers.1.mlp asks for 32.00 MiB [8192, 2048]"));
   EXPECT_THAT(output, HasSubstr("what would make it fit"));
-  EXPECT_EQ(quiet_text(p), "example/decoder: 4.02 GiB on the device of 4.00 GiB, does not fit\n");
+  EXPECT_EQ(quiet_text(p),
+            "example/decoder (torch, 1 x 4096 tokens, bf16): 4.02 GiB on the device of 4.00 GiB, "
+            "does not fit\n");
 }
 
 TEST(Text, NeedsNeitherDeviceNorTrace) {
@@ -93,7 +95,8 @@ TEST(Text, NeedsNeitherDeviceNorTrace) {
   const std::string output = text(p, nullptr, {});
   EXPECT_THAT(output, HasSubstr("4.02 GiB on the device at the peak of a step"));
   EXPECT_THAT(output, Not(HasSubstr("fits")));
-  EXPECT_EQ(quiet_text(p), "example/decoder: 4.02 GiB on the device\n");
+  EXPECT_EQ(quiet_text(p),
+            "example/decoder (torch, 1 x 4096 tokens, bf16): 4.02 GiB on the device\n");
 }
 
 TEST(Text, EmptyPredictionIsHarmless) {
