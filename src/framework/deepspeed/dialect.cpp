@@ -31,15 +31,6 @@ Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& reci
   return plan_with(recipe, read_ds_config(config, recipe));
 }
 
-Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config& config) {
-  return rank_classes(config, plan.common, own_options<DsConfig>(plan));
-}
-
-Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
-                                 const ghost::DeviceTraits& device, int rank) {
-  return run_training(config, plan.common, own_options<DsConfig>(plan), device, rank);
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -53,8 +44,8 @@ constinit const Dialect kDialect{
     .settle = settle,
     .data_ranks = torch::data_ranks,
     .plan = make_plan,
-    .ranks = ranks_of_plan,
-    .run = run_plan,
+    .ranks = torch::ranks_with<DsConfig, rank_classes>,
+    .run = torch::run_with<DsConfig, run_training>,
     .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
     .time = {.float32_masters = true},
     .space = PlanSpace::data_parallel,

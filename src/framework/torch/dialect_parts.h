@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the dialects of several frameworks have in common: tasks, packages, what a model's
-// configuration decides of a recipe, and ranks that run alike.
+// configuration decides of a recipe, how a plan is handed to a program, and ranks that run alike.
 #pragma once
 
 #include <array>
@@ -52,6 +52,21 @@ Result<std::int64_t> one_data_rank(const Config& config, const TrainRecipe& reci
 
 /// The plan of a framework without options of its own.
 Result<TrainPlanPointer> plan_without_options(const Config& config, const TrainRecipe& recipe);
+
+/// The ranks that `classes` tells apart by the framework's own options in the plan.
+template <class Own,
+          Result<std::vector<RankClass>> (*classes)(const Config&, const TrainRecipe&, const Own&)>
+Result<std::vector<RankClass>> ranks_with(const TrainPlan& plan, const Config& config) {
+  return classes(config, plan.common, own_options<Own>(plan));
+}
+
+/// One rank of `program`, which takes the framework's own options beside the recipe.
+template <class Own, Result<TrainRun> (*program)(const Config&, const TrainRecipe&, const Own&,
+                                                 const ghost::DeviceTraits&, int rank)>
+Result<TrainRun> run_with(const TrainPlan& plan, const Config& config,
+                          const ghost::DeviceTraits& device, int rank) {
+  return program(config, plan.common, own_options<Own>(plan), device, rank);
+}
 
 /// All GPUs run the same program on the same sizes.
 Result<std::vector<RankClass>> alike_ranks(const TrainPlan& plan, const Config& config);

@@ -26,11 +26,6 @@ Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const
   return rank_classes(own_options<Options>(plan));
 }
 
-Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
-                                 const ghost::DeviceTraits& device, int rank) {
-  return run_training(config, plan.common, own_options<Options>(plan), device, rank);
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -45,7 +40,7 @@ constinit const Dialect kDialect{
     .data_ranks = torch::one_data_rank,
     .plan = make_plan,
     .ranks = ranks_of_plan,
-    .run = run_plan,
+    .run = torch::run_with<Options, run_training>,
     .spreads_over = MeshAxis::pipeline,
     .runs_every_micro_batch = true,
     .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},

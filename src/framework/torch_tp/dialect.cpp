@@ -27,15 +27,6 @@ Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& reci
   return plan_with(recipe, read_options(config, recipe));
 }
 
-Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config& config) {
-  return rank_classes(config, plan.common, own_options<Options>(plan));
-}
-
-Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
-                                 const ghost::DeviceTraits& device, int rank) {
-  return run_training(config, plan.common, own_options<Options>(plan), device, rank);
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -49,8 +40,8 @@ constinit const Dialect kDialect{
     .settle = torch::settled,
     .data_ranks = data_ranks,
     .plan = make_plan,
-    .ranks = ranks_of_plan,
-    .run = run_plan,
+    .ranks = torch::ranks_with<Options, rank_classes>,
+    .run = torch::run_with<Options, run_training>,
     .spreads_over = MeshAxis::tensor,
     .levers = {.cuts_unmade_models = true,
                .fused_optimizer = fused_by_torch,
