@@ -52,9 +52,8 @@ std::string rows_of(std::span<const Argument> arguments) {
 /// "`beta`, `loss_weights`"
 std::string names_of(std::string_view spellings) {
   std::string text;
-  option::any_word(spellings, [&text](std::string_view word) {
+  option::each_word(spellings, [&text](std::string_view word) {
     text += fmt::format("{}`{}`", text.empty() ? "" : ", ", word.substr(2));
-    return false;
   });
   return text;
 }

@@ -8,10 +8,6 @@
 namespace memtape::option {
 namespace {
 
-bool decides(const Option& option, std::string_view name) {
-  return any_word(option.sets, [&](std::string_view word) { return word.substr(2) == name; });
-}
-
 std::string as_typed(const NamedValue& given) {
   return "--" + given.first + (given.second.empty() ? "" : " " + given.second);
 }
@@ -42,7 +38,7 @@ Result<void> agree(const Table& table, std::span<const NamedValue> given) {
     const Option* option = named(table, theirs.first);
     if (!option || option->sets.empty()) continue;
     for (const NamedValue& own : given) {
-      if (!decides(*option, own.first)) continue;
+      if (!lists(option->sets, own.first)) continue;
       const Option* common = named(table, own.first);
       const bool same = option->agrees ? option->agrees(theirs.second, given)
                                        : common && say_the_same(*common, own, *option, theirs);
@@ -59,7 +55,7 @@ NamedValues with_changes(const Table& table, NamedValues given,
   const auto replaces = [&](const NamedValue& change, const NamedValue& old) {
     if (change.first == old.first) return true;
     const Option *a = named(table, change.first), *b = named(table, old.first);
-    return (a && decides(*a, old.first)) || (b && decides(*b, change.first));
+    return (a && lists(a->sets, old.first)) || (b && lists(b->sets, change.first));
   };
   for (const NamedValue& change : changes) {
     std::erase_if(given, [&](const NamedValue& old) {

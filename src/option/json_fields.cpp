@@ -37,10 +37,7 @@ void read_other(JsonReader& json, const JsonSource& source, const std::string& n
     return;
   }
   for (const std::string_view words : {source.empty_alone, source.passed_over})
-    any_word(words, [&](std::string_view word) {
-      known.push_back(word);
-      return false;
-    });
+    each_word(words, [&](std::string_view word) { known.push_back(word); });
   json.fail(std::string(source.config) + " has no " + name + " (" + suggestion(name, known) + ")");
 }
 

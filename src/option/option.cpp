@@ -9,6 +9,10 @@
 
 namespace memtape::option {
 
+bool lists(std::string_view spellings, std::string_view name) {
+  return any_word(spellings, [&](std::string_view word) { return word.substr(2) == name; });
+}
+
 bool Option::is_spelled(std::string_view typed) const {
   return any_word(spellings, [&](std::string_view spelling) { return spelling == typed; });
 }

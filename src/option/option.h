@@ -110,6 +110,18 @@ bool any_word(std::string_view words, F&& use) {
   return false;
 }
 
+/// Calls `use` with each word of such a list.
+template <class F>
+void each_word(std::string_view words, F&& use) {
+  any_word(words, [&use](std::string_view word) {
+    use(word);
+    return false;
+  });
+}
+
+/// Whether a list of spellings, "--seed --run_name", has that name.
+bool lists(std::string_view spellings, std::string_view name);
+
 bool is_same_name(std::string_view a, std::string_view b);  ///< '-' and '_' are alike
 
 /// The option that is spelled so, dashes included, else one whose name differs in '-' and '_'

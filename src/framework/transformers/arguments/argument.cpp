@@ -33,8 +33,4 @@ const Argument* find(std::span<const Argument> rows, std::string_view name) {
   return nullptr;
 }
 
-bool lists(std::string_view spellings, std::string_view name) {
-  return option::any_word(spellings, [&](std::string_view word) { return word.substr(2) == name; });
-}
-
 }  // namespace memtape::transformers

@@ -56,7 +56,6 @@ Result<void> set(const Argument& argument, std::string_view text, TrainRecipe& r
 
 const Argument* find(std::span<const Argument> rows, std::string_view name);
 
-/// Whether a list of spellings, "--seed --run_name", has that name.
-bool lists(std::string_view spellings, std::string_view name);
+using option::lists;
 
 }  // namespace memtape::transformers

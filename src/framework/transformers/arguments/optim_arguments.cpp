@@ -140,10 +140,7 @@ Result<void> set_optim_arg(const std::string& name, const std::string& value, Tr
   }
   std::vector<std::string_view> names;
   for (const Argument& known : kOptimArgs) names.push_back(known.name());
-  option::any_word(kOptimNumbers, [&](std::string_view word) {
-    names.push_back(word.substr(2));
-    return false;
-  });
+  option::each_word(kOptimNumbers, [&](std::string_view word) { names.push_back(word.substr(2)); });
   return bad_input("no optimizer of Trainer reads \"" + name + "\"", "--optim_args",
                    suggestion(name, names));
 }

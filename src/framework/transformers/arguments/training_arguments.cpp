@@ -290,9 +290,8 @@ Result<void> settle_optim(std::span<const NamedValue> options, TrainRecipe& reci
 std::vector<Argument> all_arguments() {
   std::vector<Argument> all(kTrainerFields.begin(), kTrainerFields.end());
   all.insert(all.end(), optim_arguments().begin(), optim_arguments().end());
-  option::any_word(kChangeNothing, [&](std::string_view spelling) {
+  option::each_word(kChangeNothing, [&](std::string_view spelling) {
     all.push_back(field(spelling, Text{}, nullptr));
-    return false;
   });
   for (const std::string_view spelling : trl_spellings())
     all.push_back(field(spelling, Text{}, nullptr));

@@ -50,10 +50,8 @@ const TrlConfig* config_of(const TrainerRecipe& trainer) {
 std::vector<std::string_view> TrlConfig::own_names() const {
   std::vector<std::string_view> names;
   for (const Argument& row : own) names.push_back(row.name());
-  option::any_word(own_without_effect, [&names](std::string_view spelling) {
-    names.push_back(spelling.substr(2));
-    return false;
-  });
+  option::each_word(own_without_effect,
+                    [&names](std::string_view spelling) { names.push_back(spelling.substr(2)); });
   return names;
 }
 
@@ -94,11 +92,10 @@ std::vector<std::string_view> trl_spellings() {
   std::vector<std::string_view> all;
   const auto add = [&all](std::string_view spelling) {
     if (std::ranges::find(all, spelling) == all.end()) all.push_back(spelling);
-    return false;
   };
   for (const TrlConfig* config : kConfigs) {
     for (const Argument& row : config->own) add(row.spellings);
-    option::any_word(config->own_without_effect, add);
+    option::each_word(config->own_without_effect, add);
   }
   return all;
 }
