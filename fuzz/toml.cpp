@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "launch/settings/toml.h"
+#include "formats/toml.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto document = memtape::launch::read_toml(text, "f"))
-    static_cast<void>(memtape::launch::to_json(*document).size());
+  if (const auto document = memtape::read_toml(text, "f"))
+    static_cast<void>(memtape::to_json(*document).size());
   return 0;
 }

@@ -168,7 +168,7 @@ def name_table(path):
 def setting_names(folder):
     files = sorted(folder.glob("*.txt"))
     accessors = "".join(
-        f"launch::KnownNames {path.stem}_names() {{\n  return {{k_{path.stem}_modelled, k_{path.stem}_not_modelled, "
+        f"KnownNames {path.stem}_names() {{\n  return {{k_{path.stem}_modelled, k_{path.stem}_not_modelled, "
         f"k_{path.stem}_neutral, k_{path.stem}_refused}};\n}}\n"
         for path in files
     )

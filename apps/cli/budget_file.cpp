@@ -5,7 +5,7 @@
 
 #include "evidence/quantity.h"
 #include "explain_against.h"
-#include "launch/settings/toml.h"
+#include "formats/toml.h"
 #include "sources/files.h"
 
 namespace memtape::cli {
@@ -13,13 +13,11 @@ namespace {
 
 constexpr std::size_t kLargestBudgetFile = std::size_t{4} << 20;
 
-Error error_at(const std::string& file, const launch::YamlNode& node, std::string what,
-               std::string hint) {
-  return {ErrorKind::bad_input, std::move(what), launch::place_in(file, node.line),
-          std::move(hint)};
+Error error_at(const std::string& file, const YamlNode& node, std::string what, std::string hint) {
+  return {ErrorKind::bad_input, std::move(what), place_in(file, node.line), std::move(hint)};
 }
 
-Result<Bytes> size_written(const std::string& file, const launch::YamlNode& node) {
+Result<Bytes> size_written(const std::string& file, const YamlNode& node) {
   std::size_t used = 0;
   const auto quantity = quantity_at(node.text, &used);
   if (quantity && used == node.text.size()) return quantity->bytes;
@@ -27,10 +25,10 @@ Result<Bytes> size_written(const std::string& file, const launch::YamlNode& node
       error_at(file, node, fmt::format("'{}' is no size", node.text), "\"78 GiB\""));
 }
 
-Result<Budget> budget_of(const std::string& file, const launch::YamlNode& table) {
+Result<Budget> budget_of(const std::string& file, const YamlNode& table) {
   Budget budget;
   budget.name = table.key;
-  for (const launch::YamlNode& node : table.children) {
+  for (const YamlNode& node : table.children) {
     if (node.key == "command") {
       budget.command = node.text;
     } else if (node.key == "limit" || node.key == "allow") {
@@ -62,14 +60,14 @@ Result<Budget> budget_of(const std::string& file, const launch::YamlNode& table)
 Result<std::vector<Budget>> read_budgets(const std::string& file) {
   const Result<std::string> text = sources::read_text_file(file, kLargestBudgetFile);
   if (!text) return tl::unexpected(text.error());
-  const Result<launch::YamlNode> document = launch::read_toml(*text, file);
+  const Result<YamlNode> document = read_toml(*text, file);
   if (!document) return tl::unexpected(document.error());
-  const launch::YamlNode* runs = document->find("runs");
+  const YamlNode* runs = document->find("runs");
   if (runs == nullptr || runs->children.empty())
     return memtape::bad_input("names no runs", file,
                               "[runs.NAME] with command = \"train MODEL ...\"");
   std::vector<Budget> budgets;
-  for (const launch::YamlNode& table : runs->children) {
+  for (const YamlNode& table : runs->children) {
     Result<Budget> budget = budget_of(file, table);
     if (!budget) return tl::unexpected(budget.error());
     budgets.push_back(std::move(*budget));

@@ -9,15 +9,14 @@
 
 #include <fmt/format.h>
 
-#include "launch/settings/yaml.h"
-#include "launch/shell.h"
+#include "formats/shell.h"
+#include "formats/yaml.h"
 #include "sources/files.h"
 
 namespace memtape::sources {
 namespace {
 
 using launch::Container;
-using launch::YamlNode;
 using Kind = YamlNode::Kind;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -60,8 +59,7 @@ std::optional<std::int64_t> whole(std::string_view text) {
 /// Reads the nodes of one file.
 class Reader {
  public:
-  Reader(std::string where, launch::Lookup lookup)
-      : where_(std::move(where)), lookup_(std::move(lookup)) {}
+  Reader(std::string where, Lookup lookup) : where_(std::move(where)), lookup_(std::move(lookup)) {}
 
   Result<std::vector<Container>> read(const std::vector<YamlNode>& documents) {
     for (const YamlNode& root : documents) {
@@ -77,12 +75,12 @@ class Reader {
  private:
   void fail(const YamlNode& node, std::string what, std::string hint) {
     if (!problem_)
-      problem_ = Error{ErrorKind::bad_input, std::move(what), launch::place_in(where_, node.line),
+      problem_ = Error{ErrorKind::bad_input, std::move(what), place_in(where_, node.line),
                        std::move(hint)};
   }
 
   std::string filled(const std::string& text) const {
-    return is_compose_ ? launch::with_variables(text, lookup_) : text;
+    return is_compose_ ? with_variables(text, lookup_) : text;
   }
 
   /// Of a scalar; "" of any other node.
@@ -93,7 +91,7 @@ class Reader {
   /// A list of words, or a line that is split as a shell splits it.
   std::vector<std::string> words(const YamlNode& node) {
     std::vector<std::string> all;
-    if (node.kind == Kind::scalar) return launch::shell_words(text(node));
+    if (node.kind == Kind::scalar) return shell_words(text(node));
     if (node.kind == Kind::mapping) fail(node, "is no command", "a line or a list");
     for (const YamlNode& item : items(node)) {
       if (item.kind == Kind::mapping || item.kind == Kind::sequence)
@@ -205,7 +203,7 @@ class Reader {
   }
 
   std::string where_;
-  launch::Lookup lookup_;
+  Lookup lookup_;
   std::vector<Container> containers_;
   std::optional<Error> problem_;
   bool is_compose_ = false;
@@ -214,7 +212,7 @@ class Reader {
 /// NAME=value lines.
 Variables variables_of(const std::string& text) {
   Variables all;
-  for (const std::vector<std::string>& line : launch::shell_commands(text))
+  for (const std::vector<std::string>& line : shell_commands(text))
     for (const std::string& word : line)
       if (const std::size_t equals = word.find('='); equals != std::string::npos)
         all.emplace_back(word.substr(0, equals), word.substr(equals + 1));
@@ -237,11 +235,10 @@ Result<std::vector<std::string>> default_files() {
   return files;
 }
 
-Result<std::vector<Container>> containers_of(const std::string& file,
-                                             const launch::Lookup& lookup) {
+Result<std::vector<Container>> containers_of(const std::string& file, const Lookup& lookup) {
   const Result<std::string> text = read_text_file(file, kLargestFile);
   if (!text) return tl::unexpected(text.error());
-  const auto documents = launch::read_yaml_documents(*text, file);
+  const auto documents = read_yaml_documents(*text, file);
   if (!documents) return tl::unexpected(documents.error());
   return Reader(file, lookup).read(*documents);
 }

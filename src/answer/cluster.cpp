@@ -8,14 +8,11 @@
 
 #include "answer/cluster_data.h"
 #include "base/text.h"
-#include "launch/settings/settings.h"
+#include "formats/settings.h"
 #include "mesh/gpu_catalog.h"
 
 namespace memtape::answer {
 namespace {
-
-using launch::Settings;
-using launch::YamlNode;
 
 constexpr std::size_t kLargest = std::size_t{1} << 20;
 constexpr auto kNames = std::to_array<std::string_view>(
@@ -40,7 +37,7 @@ std::optional<double> amount(Settings& settings, std::string_view name) {
 Result<Cluster> cluster_of(const YamlNode& mapping, std::string_view file) {
   Settings settings;
   settings.set_all(mapping, file);
-  for (const launch::Setting& setting : settings.all())
+  for (const GivenSetting& setting : settings.all())
     if (std::ranges::find(kNames, setting.name) == kNames.end())
       return bad_input(fmt::format("a cluster has no {}", setting.name), setting.where,
                        suggestion(setting.name, kNames));
@@ -64,7 +61,7 @@ Result<Cluster> cluster_of(const YamlNode& mapping, std::string_view file) {
 }  // namespace
 
 Result<Cluster> find_cluster(const std::string& named, const Outside& outside) {
-  const auto known = launch::read_yaml_mapping(data::kClusters, "data/clusters.yaml");
+  const auto known = read_yaml_mapping(data::kClusters, "data/clusters.yaml");
   if (!known) return tl::unexpected(known.error());
   Result<Cluster> cluster = bad_input("", "");
   if (const YamlNode* machine = known->find(named)) {
@@ -77,7 +74,7 @@ Result<Cluster> find_cluster(const std::string& named, const Outside& outside) {
       return bad_input(fmt::format("\"{}\" is no file and no machine that is known", named),
                        "--cluster", suggestion(named, names));
     }
-    const auto mapping = launch::read_yaml_mapping(*text, named);
+    const auto mapping = read_yaml_mapping(*text, named);
     if (!mapping) return tl::unexpected(mapping.error());
     cluster = cluster_of(*mapping, named);
   }

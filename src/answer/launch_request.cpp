@@ -48,7 +48,7 @@ Result<LaunchWords> words_to_run(const std::vector<std::string>& typed, const Ou
   return found;
 }
 
-std::vector<std::string> all_lines(launch::Remarks remarks) {
+std::vector<std::string> all_lines(Remarks remarks) {
   remarks.add({std::move(remarks.not_modelled), {}});
   return std::move(remarks.warnings);
 }

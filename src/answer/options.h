@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "launch/settings/remarks.h"
+#include "formats/remarks.h"
 #include "option/words.h"
 
 namespace memtape::answer {
@@ -45,7 +45,7 @@ struct RawOptions {
   std::string config = {};  ///< the model's config.json, when no MODEL names it
   std::vector<std::string> tail = {};    ///< "-- COMMAND...", of a launch command
   NamedValues environment = {};          ///< variables that a launch command sets
-  launch::Remarks remarks = {};          ///< from the reading of a launch command
+  Remarks remarks = {};                  ///< from the reading of a launch command
   std::string html = {}, snapshot = {};  ///< files to write, or ""
   bool csv = false;
   bool rules = false;  ///< the well-known rules of thumb beside the answer

@@ -8,8 +8,8 @@
 
 #include "answer/device_options.h"
 #include "exports/export.h"
+#include "formats/shell.h"
 #include "framework/train_arguments.h"
-#include "launch/shell.h"
 #include "report/plan_text.h"
 #include "workload/train_options.h"
 
@@ -49,8 +49,7 @@ std::string question_words(const exports::Options& said) {
   for (const char* name : {"gpu", "gpu-memory-bytes", "context-bytes", "driver-placement", "with",
                            "transformers-version", "imbalance"})
     if (const std::string* value = last_value(said, name))
-      words +=
-          fmt::format("{}--{} {}", words.empty() ? "" : " ", name, launch::shell_quoted(*value));
+      words += fmt::format("{}--{} {}", words.empty() ? "" : " ", name, shell_quoted(*value));
   return words;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "launch/requirements.h"
+#include "formats/requirements.h"
 
 namespace memtape::answer {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::size_t kLargestLockFile = std::size_t{16} << 20;
 Result<NamedReleases> releases_of_file(const std::string& path, const Outside& outside) {
   const Result<std::string> text = outside.text(path, kLargestLockFile);
   if (!text) return tl::unexpected(text.error());
-  Result<launch::Requirements> found = launch::read_requirements(*text, path);
+  Result<Requirements> found = read_requirements(*text, path);
   if (!found) return tl::unexpected(found.error());
   if (found->releases.named.empty())
     return bad_input("pins no release that is followed", path,

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "launch/shell.h"
+#include "formats/shell.h"
 
 namespace memtape::exports {
-
-using launch::shell_quoted;
 
 Script::Script(std::string_view comment)
     : head_(fmt::format("#!/usr/bin/env bash\n# {}\nset -e\nHERE=\"$(dirname \"$0\")\"\n",

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "exports/parts.h"
-#include "launch/shell.h"
+#include "formats/shell.h"
 #include "predict/serve.h"
 
 namespace memtape::exports {
@@ -15,9 +15,9 @@ bool is_flag(std::string_view option) { return option != "engine" && !is_of_ques
 
 /// One service an instance, each with GPUs of its own.
 std::string compose(const Server& plan, const PlannedServer& engine) {
-  std::string words = fmt::format("{} {}", engine.entry, launch::shell_quoted(plan.model));
+  std::string words = fmt::format("{} {}", engine.entry, shell_quoted(plan.model));
   for (const auto& [name, value] : plan.options)
-    if (is_flag(name)) words += fmt::format(" --{} {}", name, launch::shell_quoted(value));
+    if (is_flag(name)) words += fmt::format(" --{} {}", name, shell_quoted(value));
   std::string text = "services:\n";
   for (std::int64_t i = 0; i < plan.instances; ++i) {
     std::string ids;

@@ -21,7 +21,7 @@ std::string_view switch_of(std::string_view distributed_type) {
 /// The launcher's names begin with `prefix` ("fsdp_"); a configuration file may leave it out.
 void note_members(const Settings& settings, std::string_view name, std::string_view prefix,
                   LaunchCommand& command) {
-  const Setting* nested = settings.find(name);
+  const GivenSetting* nested = settings.find(name);
   if (!nested) return;
   for (const YamlNode& member : nested->value.children)
     command.launcher_settings.emplace_back(prefix.empty() || member.key.starts_with(prefix)

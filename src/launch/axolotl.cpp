@@ -29,7 +29,7 @@ Result<Settings> read_axolotl_arguments(const LaunchCommand& command) {
   const Result<Settings> typed = read_python_arguments(
       std::span(words).subspan(1), {.name = "axolotl train", .names = names, .on_by_default = {}});
   if (!typed) return typed;
-  for (const Setting& setting : typed->all()) settings->set(setting);
+  for (const GivenSetting& setting : typed->all()) settings->set(setting);
   return settings;
 }
 
@@ -49,7 +49,7 @@ constexpr auto kReinforcements = std::to_array<Reinforcement>({{"dpo", &transfor
 
 Result<TrainerConfig> trainer_of(const Settings& settings) {
   if (!settings.says("rl")) return nullptr;
-  const Setting& rl = *settings.find("rl");
+  const GivenSetting& rl = *settings.find("rl");
   for (const Reinforcement& known : kReinforcements)
     if (known.rl == rl.value.text) return known.trainer;
   return unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
@@ -70,8 +70,9 @@ bool is_sharded(const Settings& settings) {
 
 /// fsdp_version, or the one within fsdp_config, else 1 (check_fsdp_version_in_fsdp_config).
 std::string sharding_version(const Settings& settings) {
-  if (const Setting* version = settings.find("fsdp_version")) return option_text(version->value);
-  const Setting* config = settings.find("fsdp_config");
+  if (const GivenSetting* version = settings.find("fsdp_version"))
+    return option_text(version->value);
+  const GivenSetting* config = settings.find("fsdp_config");
   for (const char* name : {"version", "fsdp_version"})
     if (const YamlNode* version = config ? config->value.find(name) : nullptr)
       return option_text(*version);
@@ -86,8 +87,8 @@ YamlNode text_node(std::string text) {
 void add_sharding(const Settings& settings, Settings& arguments, Translation& translation) {
   const bool said = settings.says("fsdp"), configured = settings.says("fsdp_config");
   if (!is_sharded(settings)) return;
-  const Setting& told = *settings.find(said ? "fsdp" : "fsdp_config");
-  Setting fsdp{.name = "fsdp", .value = text_node("true"), .where = told.where};
+  const GivenSetting& told = *settings.find(said ? "fsdp" : "fsdp_config");
+  GivenSetting fsdp{.name = "fsdp", .value = text_node("true"), .where = told.where};
   if (said && told.value.kind == YamlNode::Kind::sequence) {
     std::vector<std::string> words;
     for (const YamlNode& word : told.value.children) words.push_back(option_text(word));
@@ -139,10 +140,10 @@ void add_adapter(Settings& settings, const Dtypes& dtypes, Translation& translat
   if (!adapter) return;
   std::vector<std::string> targets = settings.words("lora_target_modules");
   std::string pattern;
-  const Setting* const named = settings.find("lora_target_modules");
+  const GivenSetting* const named = settings.find("lora_target_modules");
   if (named && named->value.kind == YamlNode::Kind::scalar) pattern = std::move(targets.front());
   if (settings.on("lora_target_linear")) targets = {"all-linear"}, pattern.clear();
-  const Setting* const ranks = settings.find("lora_rank_pattern");
+  const GivenSetting* const ranks = settings.find("lora_rank_pattern");
   add_lora({.rank = settings.whole("lora_r").value_or(8),
             .alpha = settings.number("lora_alpha"),
             .use_rslora = settings.on("peft_use_rslora"),
@@ -224,7 +225,7 @@ bool enables_lora_kernels(Settings& settings, TrainerConfig trainer) {
 /// The kernels that are on; that of embeddings does nothing where none is adapted.
 void add_lora_kernels(Settings& settings, TrainerConfig trainer, Translation& translation) {
   const bool said = std::ranges::any_of(kLoraKernels, [&](const char* name) {
-    const Setting* const setting = settings.find(name);
+    const GivenSetting* const setting = settings.find(name);
     return setting && setting->value.kind != YamlNode::Kind::null;
   });
   const bool otherwise = !said && enables_lora_kernels(settings, trainer);
@@ -255,8 +256,8 @@ using Renamed = std::pair<std::string_view, std::string_view>;
 
 void rename(const Settings& settings, std::span<const Renamed> words, Settings& arguments) {
   for (const auto& [word, field] : words)
-    if (const Setting* setting = settings.find(word)) {
-      Setting renamed = *setting;
+    if (const GivenSetting* setting = settings.find(word)) {
+      GivenSetting renamed = *setting;
       renamed.name = field;
       arguments.set(std::move(renamed));
     }
@@ -273,7 +274,7 @@ void add_dpo(const Settings& settings, Settings& arguments) {
                               {"dpo_use_liger_kernel", "use_liger_kernel"},
                               {"precompute_ref_log_probs", "precompute_ref_log_probs"}});
   rename(settings, kOfDpo, arguments);
-  const Setting& rl = *settings.find("rl");
+  const GivenSetting& rl = *settings.find("rl");
   if (rl.value.text == "ipo")
     arguments.set({.name = "loss_type", .value = text_node("ipo"), .where = rl.where});
 }
@@ -293,7 +294,7 @@ void add_grpo(const Settings& settings, Settings& arguments) {
   constexpr auto kOfRewards = std::to_array<std::string_view>(
       {"reward_funcs", "reward_weights", "reward_processing_classes", "rollout_func"});
   rename(settings, std::to_array<Renamed>({{"rl_beta", "beta"}}), arguments);
-  const Setting* const trl = settings.find("trl");
+  const GivenSetting* const trl = settings.find("trl");
   if (!trl) return;
   for (const YamlNode& member : trl->value.children)
     if (std::ranges::find(kOfRewards, member.key) == kOfRewards.end() &&

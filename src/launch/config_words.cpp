@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "launch/settings/yaml.h"
+#include "formats/yaml.h"
 
 namespace memtape::launch {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launch/shell.h"
+#include "formats/shell.h"
 
 namespace memtape::launch {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/remarks.h"
 #include "launch/files.h"
 #include "launch/flags.h"
-#include "launch/settings/remarks.h"
 
 namespace memtape::launch {
 

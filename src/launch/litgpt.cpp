@@ -63,14 +63,14 @@ Result<Settings> read(const LaunchCommand& command, std::string_view program,
       read_python_arguments(words, {.name = program, .names = names, .on_by_default = {}});
   if (!given) return given;
   Settings settings;
-  if (const Setting* config = given->find("config")) {
+  if (const GivenSetting* config = given->find("config")) {
     const Result<std::string> text = command.files->read(config->value.text);
     if (!text) return tl::unexpected(text.error());
     const Result<YamlNode> mapping = read_yaml_mapping(*text, config->value.text);
     if (!mapping) return tl::unexpected(mapping.error());
     set_flat(*mapping, config->value.text, settings);
   }
-  for (const Setting& setting : given->all()) settings.set(setting);
+  for (const GivenSetting& setting : given->all()) settings.set(setting);
   return settings;
 }
 
@@ -102,13 +102,14 @@ void add_precision(Settings& settings, Translation& translation) {
   translation.add("precision", in_our_words("precision", kPrecisions, settings).value_or("bf16"));
   constexpr auto kModes =
       std::to_array<std::string_view>({"bnb.nf4", "bnb.nf4-dq", "bnb.fp4", "bnb.fp4-dq"});
-  if (const Setting* quantize = settings.find("quantize"); quantize && quantize->says_something())
+  if (const GivenSetting* quantize = settings.find("quantize");
+      quantize && quantize->says_something())
     if (const auto mode = settings.choice("quantize", kModes)) translation.add("quantize", *mode);
 }
 
 /// optimizer: AdamW, or {class_path: torch.optim.AdamW, init_args: ...}.
 void add_litgpt_optimizer(Settings& settings, Translation& translation) {
-  const Setting* setting = settings.find("optimizer");
+  const GivenSetting* setting = settings.find("optimizer");
   if (!setting) return;
   const YamlNode* path = setting->value.find("class_path");
   std::string name = path ? path->text : setting->value.text;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "launch/settings/settings.h"
+#include "formats/settings.h"
 
 namespace memtape::launch {
 

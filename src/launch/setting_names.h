@@ -2,20 +2,20 @@
 // The generated tables of names that configurations set (data/settings).
 #pragma once
 
-#include "launch/settings/settings.h"
+#include "formats/settings.h"
 
 namespace memtape::data {
 
-launch::KnownNames accelerate_names();
-launch::KnownNames axolotl_names();
-launch::KnownNames examples_names();
-launch::KnownNames litgpt_names();
-launch::KnownNames llama_factory_names();
-launch::KnownNames nanogpt_names();
-launch::KnownNames no_trainer_names();
-launch::KnownNames run_clm_names();
-launch::KnownNames torchtitan_names();
-launch::KnownNames torchtune_names();
-launch::KnownNames trl_names();
+KnownNames accelerate_names();
+KnownNames axolotl_names();
+KnownNames examples_names();
+KnownNames litgpt_names();
+KnownNames llama_factory_names();
+KnownNames nanogpt_names();
+KnownNames no_trainer_names();
+KnownNames run_clm_names();
+KnownNames torchtitan_names();
+KnownNames torchtune_names();
+KnownNames trl_names();
 
 }  // namespace memtape::data

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/json_object.h"
-#include "launch/settings/settings.h"
+#include "formats/settings.h"
 #include "launch/translation.h"
 
 namespace memtape::launch {

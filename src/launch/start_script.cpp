@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "formats/shell.h"
 #include "launch/programs.h"
-#include "launch/shell.h"
 
 namespace memtape::launch {
 namespace {

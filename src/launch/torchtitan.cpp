@@ -12,10 +12,10 @@
 
 #include "base/json_object.h"
 #include "base/text.h"
+#include "formats/toml.h"
 #include "launch/programs.h"
 #include "launch/setting_names.h"
 #include "launch/setting_rows.h"
-#include "launch/settings/toml.h"
 #include "launch/torchtitan_names.h"
 
 namespace memtape::launch {
@@ -73,7 +73,7 @@ class TitanCommand {
   Result<void> read() {
     std::string file;
     if (const std::string* named = command_.variable("CONFIG_FILE")) file = *named;
-    std::vector<Setting> words;
+    std::vector<GivenSetting> words;
     if (const Result<void> done = read_words(words, file); !done) return done;
     if (file.empty())
       return bad_input("no configuration is named", command_.path,
@@ -83,7 +83,7 @@ class TitanCommand {
     const Result<YamlNode> document = read_toml(*text, file);
     if (!document) return tl::unexpected(document.error());
     flatten(*document, "", file);
-    for (Setting& word : words) settings.set(std::move(word));
+    for (GivenSetting& word : words) settings.set(std::move(word));
     return check_names();
   }
 
@@ -92,7 +92,7 @@ class TitanCommand {
 
  private:
   /// --section.key value, --section.key=value, or a switch.
-  Result<void> read_words(std::vector<Setting>& words, std::string& file) const {
+  Result<void> read_words(std::vector<GivenSetting>& words, std::string& file) const {
     const std::vector<std::string>& arguments = command_.arguments;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const std::string& word = arguments[i];
@@ -152,7 +152,7 @@ class TitanCommand {
 
   Result<void> check_names() {
     const KnownNames known = data::torchtitan_names();
-    for (const Setting& setting : settings.all()) {
+    for (const GivenSetting& setting : settings.all()) {
       const std::string section = setting.name.substr(0, setting.name.find('.'));
       if (has(known.modelled, setting.name) || has(known.neutral, setting.name)) continue;
       if (has(known.not_modelled, setting.name)) {
@@ -180,14 +180,14 @@ std::string newest_day(const Settings& settings) {
 }
 
 /// One value by the key it has in whichever section was its home.
-const Setting* in_sections(const Settings& settings, std::string_view key) {
+const GivenSetting* in_sections(const Settings& settings, std::string_view key) {
   for (const char* section : {"parallelism", "training", "experimental"})
-    if (const Setting* found = settings.find(fmt::format("{}.{}", section, key))) return found;
+    if (const GivenSetting* found = settings.find(fmt::format("{}.{}", section, key))) return found;
   return nullptr;
 }
 
 std::int64_t degree(Settings& settings, std::string_view key, std::int64_t otherwise) {
-  const Setting* const found = in_sections(settings, key);
+  const GivenSetting* const found = in_sections(settings, key);
   return found ? settings.whole(found->name).value_or(otherwise) : otherwise;
 }
 
@@ -211,7 +211,7 @@ Result<void> add_model(Settings& settings, Translation& translation) {
         "efficient kernel");
   if (!translation.model.empty()) return {};
   const bool knows_model = !flavors.empty();
-  const Setting* const where = settings.find(knows_model ? "model.flavor" : "model.name");
+  const GivenSetting* const where = settings.find(knows_model ? "model.flavor" : "model.name");
   return unsupported(fmt::format("torchtitan's {} {} is not modelled", model, flavor),
                      where ? where->where : std::string("model.name"),
                      knows_model ? suggestion(flavor, flavors) : suggestion(model, models));
@@ -264,7 +264,7 @@ void add_titan_optimizer(Settings& settings, Translation& translation) {
     translation.add("max-grad-norm", *norm);
 }
 
-const Setting* find_member(const Settings& settings, const TitanMember& member) {
+const GivenSetting* find_member(const Settings& settings, const TitanMember& member) {
   if (member.section == "parallelism") return in_sections(settings, member.key);
   return settings.find(fmt::format("{}.{}", member.section, member.key));
 }
@@ -277,7 +277,7 @@ std::string strategy_of(Settings& settings) {
   if (mode == "selective" && !settings.find("activation_checkpoint.selective_ac_option"))
     strategy.add("selective_ac_option", "2");  // ActivationCheckpoint's default
   for (const TitanMember& member : torchtitan_members()) {
-    const Setting* const setting = find_member(settings, member);
+    const GivenSetting* const setting = find_member(settings, member);
     const bool is_moot =
         member.key == "data_parallel_replicate_degree" && degree(settings, member.key, 1) <= 1;
     if (!setting || is_moot) continue;

@@ -112,7 +112,7 @@ Result<void> override_with(const std::string& word, YamlNode& config) {
 
 /// model: {_component_: torchtune.models.llama3_1.lora_llama3_1_8b, ...}: the last part.
 std::string component_of(const Settings& settings, std::string_view name) {
-  const Setting* setting = settings.find(name);
+  const GivenSetting* setting = settings.find(name);
   const YamlNode* component = setting ? setting->value.find("_component_") : nullptr;
   return component ? component->text.substr(component->text.rfind('.') + 1) : std::string();
 }
@@ -120,7 +120,7 @@ std::string component_of(const Settings& settings, std::string_view name) {
 /// The members of a nested mapping as settings of their own.
 Settings members_of(const Settings& settings, std::string_view name, std::string_view file) {
   Settings members;
-  if (const Setting* setting = settings.find(name)) members.set_all(setting->value, file);
+  if (const GivenSetting* setting = settings.find(name)) members.set_all(setting->value, file);
   return members;
 }
 
@@ -162,7 +162,7 @@ Result<void> add_torchtune_optimizer(const Settings& settings, Settings& optimiz
                                      Translation& translation) {
   const std::string name = component_of(settings, "optimizer");
   const std::string_view ours = torch_optimizer(name);
-  const Setting* where = settings.find("optimizer");
+  const GivenSetting* where = settings.find("optimizer");
   if (ours.empty())
     return unsupported(fmt::format("the optimizer {} is not modelled", name),
                        where ? where->where : std::string("tune run"), "torch.optim.AdamW");
@@ -229,7 +229,7 @@ void add_single_device(Settings& settings, Translation& translation) {
   translation.add("framework", "torch");
   if (!settings.on("optimizer_in_bwd")) return;
   translation.add("strategy", R"({"optimizer_in_backward": true})");
-  const Setting& in_backward = *settings.find("optimizer_in_bwd");
+  const GivenSetting& in_backward = *settings.find("optimizer_in_bwd");
   if (settings.says("clip_grad_norm"))
     settings.fail(in_backward, "torchtune does not clip then", "clip_grad_norm: null");
   if (settings.whole("gradient_accumulation_steps").value_or(1) > 1)

@@ -25,7 +25,8 @@ bool names_file(const NamedValue& option) {
          !option.second.starts_with('{');
 }
 
-Result<void> add_argument(const Setting& setting, TrainRecipe& scratch, Translation& translation) {
+Result<void> add_argument(const GivenSetting& setting, TrainRecipe& scratch,
+                          Translation& translation) {
   std::vector<std::string> values{option_text(setting.value)};
   if (setting.name == "loss_type" && setting.value.kind == YamlNode::Kind::sequence) {
     values.clear();  // DPOConfig's is a list of names
@@ -157,7 +158,7 @@ Result<void> add_training_arguments(Settings& settings, Translation& translation
   if (says_precision)  // TrainingArguments' own come before what the launcher says
     std::erase_if(translation.options,
                   [](const auto& o) { return o.first == "bf16" || o.first == "fp16"; });
-  for (const Setting& setting : settings.all()) {
+  for (const GivenSetting& setting : settings.all()) {
     const bool known =
         is_field(setting.name) || (trainer && transformers::is_trl_argument(setting.name));
     const bool unset = setting.value.kind == YamlNode::Kind::null ||

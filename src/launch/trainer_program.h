@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/settings.h"
 #include "launch/programs.h"
-#include "launch/settings/settings.h"
 
 namespace memtape::launch {
 

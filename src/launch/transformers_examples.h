@@ -3,7 +3,7 @@
 // the head, how long sequences are, and the number of classes.
 #pragma once
 
-#include "launch/settings/settings.h"
+#include "formats/settings.h"
 #include "launch/translation.h"
 
 namespace memtape::launch {

@@ -57,7 +57,7 @@ Result<Settings> read_trl(const LaunchCommand& command, const PythonProgram& pro
   if (!text) return tl::unexpected(text.error());
   Result<Settings> settings = read_settings(*text, *config);
   if (!settings) return settings;
-  for (const Setting& setting : typed->all()) settings->set(setting);
+  for (const GivenSetting& setting : typed->all()) settings->set(setting);
   return settings;
 }
 

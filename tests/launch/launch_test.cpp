@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch commands: what is left when the wrappers are off.
+#include "formats/shell.h"
 #include "launch/container.h"
 #include "launch/correction.h"
 #include "launch/launch_command.h"
-#include "launch/shell.h"
 #include "launch/translation.h"
 
 #include <sstream>

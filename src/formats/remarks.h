@@ -5,15 +5,20 @@
 // widen.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
-namespace memtape::launch {
+namespace memtape {
 
 struct Remarks {
   std::vector<std::string> warnings, not_modelled;
 
-  void add(Remarks more);
+  void add(Remarks more) {
+    std::ranges::move(more.warnings, std::back_inserter(warnings));
+    std::ranges::move(more.not_modelled, std::back_inserter(not_modelled));
+  }
 };
 
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML as PyYAML's safe_load reads it, with lines.
-#include "launch/settings/yaml.h"
+#include "formats/yaml.h"
 
 #include <gmock/gmock.h>
 
-#include "launch/settings/settings.h"
+#include "formats/settings.h"
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 std::string json_of_yaml(const std::string& text) {
@@ -71,4 +71,4 @@ TEST(Settings, the_first_value_that_will_not_do_is_kept) {
 }
 
 }  // namespace
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/requirements.h"
+#include "formats/requirements.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 std::string error_of(std::string_view text, std::string_view file) {
@@ -47,4 +47,4 @@ TEST(Requirements, NamesTheLineOfWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace memtape::launch
+}  // namespace memtape

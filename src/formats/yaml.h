@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace memtape::launch {
+namespace memtape {
 
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, sequence, mapping };
@@ -38,4 +38,4 @@ std::string to_json(const YamlNode& node);
 /// "cfg.yaml:12"
 std::string place_in(std::string_view file, int line);
 
-}  // namespace memtape::launch
+}  // namespace memtape

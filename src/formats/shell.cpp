@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/shell.h"
+#include "formats/shell.h"
 
 #include <algorithm>
 #include <cctype>
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -146,4 +146,4 @@ std::string with_variables(std::string_view text, const Lookup& lookup) {
   return filled;
 }
 
-}  // namespace memtape::launch
+}  // namespace memtape

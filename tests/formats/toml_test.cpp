@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // TOML in the tree that YAML is read into, with lines.
-#include "launch/settings/toml.h"
+#include "formats/toml.h"
 
 #include <gmock/gmock.h>
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 std::string json_of_toml(const std::string& text) {
@@ -53,4 +53,4 @@ TEST(Toml, a_thousand_dots_are_read) {
 }
 
 }  // namespace
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/settings/yaml.h"
+#include "formats/yaml.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 #include "base/json_reader.h"
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 constexpr int kDeepest = 64;
@@ -70,9 +70,9 @@ std::size_t count_nodes(const YamlNode& node) {
   return count;
 }
 
-class Reader {
+class YamlReader {
  public:
-  Reader(std::string_view text, std::string_view file) : events_(text), file_(file) {}
+  YamlReader(std::string_view text, std::string_view file) : events_(text), file_(file) {}
 
   Result<std::vector<YamlNode>> documents() {
     std::vector<YamlNode> documents;
@@ -216,7 +216,7 @@ const YamlNode* YamlNode::find(std::string_view name) const {
 }
 
 Result<std::vector<YamlNode>> read_yaml_documents(std::string_view text, std::string_view file) {
-  return Reader(text, file).documents();
+  return YamlReader(text, file).documents();
 }
 
 Result<YamlNode> read_yaml_mapping(std::string_view text, std::string_view file) {
@@ -250,4 +250,4 @@ std::string to_json(const YamlNode& node) {
 
 std::string place_in(std::string_view file, int line) { return fmt::format("{}:{}", file, line); }
 
-}  // namespace memtape::launch
+}  // namespace memtape

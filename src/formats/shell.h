@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace memtape::launch {
+namespace memtape {
 
 /// The words of one line; quotes are taken off, backslashes join lines.
 std::vector<std::string> shell_words(std::string_view text);
@@ -25,4 +25,4 @@ std::string shell_quoted(std::string_view word);
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 std::string with_variables(std::string_view text, const Lookup& lookup);
 
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/requirements.h"
+#include "formats/requirements.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "launch/settings/toml.h"
+#include "formats/toml.h"
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 /// Requirements as PEP 508 writes them, one after the other.
@@ -117,4 +117,4 @@ Result<Requirements> read_requirements(std::string_view text, std::string_view f
   return reader.done();
 }
 
-}  // namespace memtape::launch
+}  // namespace memtape

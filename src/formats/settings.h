@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/settings/remarks.h"
-#include "launch/settings/yaml.h"
+#include "formats/remarks.h"
+#include "formats/yaml.h"
 
-namespace memtape::launch {
+namespace memtape {
 
-struct Setting {
+struct GivenSetting {
   std::string name;
   YamlNode value;
   std::string where;  ///< "cfg.yaml:12: bf16", or "run_clm.py: --bf16"
@@ -41,11 +41,11 @@ bool is_misspelt(std::string_view name, std::span<const std::string_view> known)
 class Settings {
  public:
   /// The last value counts.
-  void set(Setting setting);
+  void set(GivenSetting setting);
   /// Each member of a mapping that was read from `file`.
   void set_all(const YamlNode& mapping, std::string_view file);
 
-  const Setting* find(std::string_view name) const;
+  const GivenSetting* find(std::string_view name) const;
   bool says(std::string_view name) const;
 
   bool on(std::string_view name, bool otherwise = false);
@@ -62,12 +62,12 @@ class Settings {
   /// misspelt); gives a line for each that passes, or has an effect which is not modelled.
   Remarks check_names(const KnownNames& known);
 
-  void fail(const Setting& setting, std::string what, std::string hint = {});
+  void fail(const GivenSetting& setting, std::string what, std::string hint = {});
   const std::optional<Error>& failure() const { return failure_; }
-  std::span<const Setting> all() const { return settings_; }
+  std::span<const GivenSetting> all() const { return settings_; }
 
  private:
-  std::vector<Setting> settings_;
+  std::vector<GivenSetting> settings_;
   std::optional<Error> failure_;
 };
 
@@ -77,4 +77,4 @@ std::string option_text(const YamlNode& value);
 /// The settings of a file in YAML or JSON.
 Result<Settings> read_settings(std::string_view text, std::string_view file);
 
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "release/requirement_list.h"
 
-namespace memtape::launch {
+namespace memtape {
 
 struct Requirements {
   NamedReleases releases;
@@ -21,4 +21,4 @@ struct Requirements {
 /// The text of a file that is called `file` in errors; its name says which format it has.
 Result<Requirements> read_requirements(std::string_view text, std::string_view file);
 
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/settings/toml.h"
+#include "formats/toml.h"
 
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@
 #define TOML_UNREACHABLE __builtin_unreachable()
 #include <toml++/toml.h>
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 using TomlKind = YamlNode::Kind;
@@ -97,4 +97,4 @@ Result<YamlNode> read_toml(std::string_view text, std::string_view file) {
   return table_of(parsed.table(), {});
 }
 
-}  // namespace memtape::launch
+}  // namespace memtape

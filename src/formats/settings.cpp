@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/settings/settings.h"
+#include "formats/settings.h"
 
 #include <algorithm>
 #include <cctype>
@@ -12,7 +12,7 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 using SettingKind = YamlNode::Kind;
@@ -54,14 +54,14 @@ std::optional<Number> number_of(const std::string& written) {
 
 }  // namespace
 
-bool Setting::says_something() const {
+bool GivenSetting::says_something() const {
   if (value.kind == SettingKind::null) return false;
   if (value.kind != SettingKind::scalar) return !value.children.empty();
   return !value.text.empty() && value.text != "None" && truth(value).value_or(true);
 }
 
-void Settings::set(Setting setting) {
-  const auto found = std::ranges::find(settings_, setting.name, &Setting::name);
+void Settings::set(GivenSetting setting) {
+  const auto found = std::ranges::find(settings_, setting.name, &GivenSetting::name);
   if (found != settings_.end())
     *found = std::move(setting);
   else
@@ -75,23 +75,23 @@ void Settings::set_all(const YamlNode& mapping, std::string_view file) {
          .where = fmt::format("{}: {}", place_in(file, member.line), member.key)});
 }
 
-const Setting* Settings::find(std::string_view name) const {
-  const auto found = std::ranges::find(settings_, name, &Setting::name);
+const GivenSetting* Settings::find(std::string_view name) const {
+  const auto found = std::ranges::find(settings_, name, &GivenSetting::name);
   return found == settings_.end() || found->value.kind == SettingKind::null ? nullptr : &*found;
 }
 
 bool Settings::says(std::string_view name) const {
-  const Setting* found = find(name);
+  const GivenSetting* found = find(name);
   return found && found->says_something();
 }
 
-void Settings::fail(const Setting& setting, std::string what, std::string hint) {
+void Settings::fail(const GivenSetting& setting, std::string what, std::string hint) {
   if (!failure_)
     failure_ = Error{ErrorKind::bad_input, std::move(what), setting.where, std::move(hint)};
 }
 
 bool Settings::on(std::string_view name, bool otherwise) {
-  const Setting* found = find(name);
+  const GivenSetting* found = find(name);
   if (!found) return otherwise;
   const std::optional<bool> value =
       found->value.kind == SettingKind::scalar ? truth(found->value) : std::nullopt;
@@ -101,7 +101,7 @@ bool Settings::on(std::string_view name, bool otherwise) {
 }
 
 std::optional<std::string> Settings::text(std::string_view name) {
-  const Setting* found = find(name);
+  const GivenSetting* found = find(name);
   if (!found) return std::nullopt;
   if (found->value.kind == SettingKind::scalar) return found->value.text;
   fail(*found, "one value is wanted here");
@@ -134,7 +134,7 @@ std::optional<std::string> Settings::choice(std::string_view name,
 }
 
 std::vector<std::string> Settings::words(std::string_view name) {
-  const Setting* found = find(name);
+  const GivenSetting* found = find(name);
   if (!found) return {};
   if (found->value.kind == SettingKind::scalar) return {found->value.text};
   std::vector<std::string> words;
@@ -158,7 +158,7 @@ std::vector<std::string_view> KnownNames::all() const {
 Remarks Settings::check_names(const KnownNames& known) {
   Remarks remarks;
   const std::vector<std::string_view> names = known.all();
-  for (const Setting& setting : settings_) {
+  for (const GivenSetting& setting : settings_) {
     if (has(known.not_modelled, setting.name)) {
       if (setting.says_something())
         remarks.not_modelled.push_back(
@@ -197,4 +197,4 @@ Result<Settings> read_settings(std::string_view text, std::string_view file) {
   return settings;
 }
 
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "launch/settings/yaml.h"
+#include "formats/yaml.h"
 
-namespace memtape::launch {
+namespace memtape {
 
 /// A whole document: a mapping of its tables. `file` is its name in errors ("FILE:LINE: what").
 Result<YamlNode> read_toml(std::string_view text, std::string_view file);
 
-}  // namespace memtape::launch
+}  // namespace memtape
