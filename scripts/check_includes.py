@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Includes go one way: a room may include itself and the rooms before it in ROOMS, an app any room, a room never an app.
 
-Rooms that share a rank (the framework folders) may not include each other, but for those of BUILDS_ON; all build on framework/torch,
+Rooms that share a rank (the framework folders) may not include each other, but for those of BUILDS_ON; all may build on framework/torch
+and framework/serving,
 and what lies in src/framework itself, which lists their dialects, sees them all. Prints one line per include that breaks this.
 """
 import pathlib
@@ -10,10 +11,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROOMS = ["base", "release", "option", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn", "family", "ggml", "workload", "time", "framework",
+ROOMS = ["base", "release", "option", "tape", "allocator", "timeline", "outcome", "mesh", "model", "ghost", "nn", "family", "ggml", "workload", "time", "framework",
          "formats", "evidence", "report", "predict", "plan", "launch", "exports", "answer"]
 SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+BUILT_ON_BY_ALL = {"framework/torch", "framework/serving"}
 BUILDS_ON = {  # a framework that another is made of
     "framework/fsdp1": {"framework/ddp"},
     "framework/litgpt": {"framework/transformers"},  # bitsandbytes
@@ -42,7 +44,7 @@ def rank(room):
 
 def allowed(user, used):
     return user == used or rank(used) < rank(user) or (
-        rank(used) == rank(user) and (user == "framework" or used in BUILDS_ON.get(user, set()) | {"framework/torch"}))
+        rank(used) == rank(user) and (user == "framework" or used in BUILDS_ON.get(user, set()) | BUILT_ON_BY_ALL))
 
 
 def faults_of_room_file(path, text):

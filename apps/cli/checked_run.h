@@ -9,7 +9,7 @@
 
 #include "budget_file.h"
 #include "budget_lock.h"
-#include "workload/verdict_word.h"
+#include "outcome/verdict_word.h"
 
 namespace memtape::cli {
 

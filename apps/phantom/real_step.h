@@ -13,8 +13,8 @@
 #include "formats/step_tape.h"
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
+#include "outcome/prediction.h"
 #include "phantom/run_folder.h"
-#include "report/prediction.h"
 
 namespace memtape::phantom_run {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/train_request.h"
 
+#include "allocator/allocator_of_release.h"
 #include "answer/device_options.h"
 #include "answer/release_options.h"
 #include "framework/dialects.h"
 #include "framework/train_arguments.h"
 #include "model/config.h"
-#include "workload/allocator_of_release.h"
 
 namespace memtape::answer {
 namespace {

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "framework/torch/train_loop.h"
+#include "ghost/device_traits.h"
 #include "predict/program.h"
 #include "predict/step_play.h"
-#include "workload/device_traits.h"
 
 namespace memtape::plan {
 namespace {

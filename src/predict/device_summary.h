@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "mesh/gpu_catalog.h"
-#include "workload/answer_parts.h"
+#include "outcome/answer_parts.h"
 
 namespace memtape {
 

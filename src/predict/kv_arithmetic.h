@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "workload/serve_answer.h"
+#include "outcome/serve_answer.h"
 
 namespace memtape {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "mesh/nccl.h"
+#include "outcome/prediction.h"
 #include "predict/train.h"
-#include "report/prediction.h"
 
 namespace memtape {
 

@@ -6,7 +6,7 @@
 
 #include "framework/torch/train_loop.h"
 #include "framework/torch/train_plan.h"
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape {
 

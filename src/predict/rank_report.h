@@ -3,8 +3,8 @@
 #pragma once
 
 #include "framework/torch/train_loop.h"
+#include "outcome/prediction.h"
 #include "predict/step_play.h"
-#include "report/prediction.h"
 
 namespace memtape {
 

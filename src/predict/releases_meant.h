@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "outcome/prediction.h"
 #include "release/package.h"
-#include "report/prediction.h"
 
 namespace memtape {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 #include "report/rules_of_thumb.h"
 
 namespace memtape {

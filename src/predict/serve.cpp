@@ -13,8 +13,8 @@
 #include "framework/transformers/serve.h"
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/serve.h"
+#include "ghost/device_traits.h"
 #include "predict/device_summary.h"
-#include "workload/device_traits.h"
 
 namespace memtape {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "workload/serve_engine.h"
+#include "framework/serving/serve_engine.h"
 
 namespace memtape {
 

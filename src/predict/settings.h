@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape {
 

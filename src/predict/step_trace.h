@@ -3,8 +3,8 @@
 // the segments that it took from the driver.
 #pragma once
 
+#include "outcome/prediction.h"
 #include "predict/step_play.h"
-#include "report/prediction.h"
 
 namespace memtape {
 

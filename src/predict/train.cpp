@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "framework/dialects.h"
 #include "framework/torch/train_loop.h"
+#include "ghost/device_traits.h"
 #include "model/type_of.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
@@ -28,7 +29,6 @@
 #include "predict/unmodelled_bounds.h"
 #include "predict/verdict.h"
 #include "report/headline.h"
-#include "workload/device_traits.h"
 
 namespace memtape {
 namespace {

@@ -17,7 +17,7 @@
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::ghost {

@@ -4,7 +4,7 @@
 // which no step can do without, and ends at twice what a step adds to that.
 #pragma once
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape {
 

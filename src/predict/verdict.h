@@ -3,8 +3,8 @@
 // freed caches that PyTorch makes.
 #pragma once
 
+#include "outcome/prediction.h"
 #include "predict/step_play.h"
-#include "report/prediction.h"
 
 namespace memtape {
 

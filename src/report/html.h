@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape::report {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 #include "timeline/timeline.h"
 
 namespace memtape::report {

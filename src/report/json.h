@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 #include "report/rules_of_thumb.h"
 
 namespace memtape::report {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "outcome/answer_parts.h"
+#include "outcome/verdict_word.h"
 #include "report/json_writer.h"
 #include "tape/category.h"
 #include "timeline/timeline.h"
-#include "workload/answer_parts.h"
-#include "workload/verdict_word.h"
 
 namespace memtape::report {
 

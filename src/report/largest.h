@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape::report {
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "report/prediction.h"
-#include "workload/serve_answer.h"
+#include "outcome/prediction.h"
+#include "outcome/serve_answer.h"
 
 namespace memtape::report {
 

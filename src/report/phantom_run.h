@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape::report {
 

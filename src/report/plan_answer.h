@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "workload/answer_parts.h"
-#include "workload/verdict_word.h"
+#include "outcome/answer_parts.h"
+#include "outcome/verdict_word.h"
 
 namespace memtape {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 #include "report/style.h"
 
 namespace memtape::report {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <map>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape::report {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "workload/serve_answer.h"
+#include "outcome/serve_answer.h"
 
 namespace memtape::report {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "workload/serve_answer.h"
+#include "outcome/serve_answer.h"
 
 namespace memtape::report {
 

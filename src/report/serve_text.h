@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "outcome/serve_answer.h"
 #include "report/style.h"
-#include "workload/serve_answer.h"
 
 namespace memtape::report {
 

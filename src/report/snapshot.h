@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape::report {
 

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "outcome/answer_parts.h"
+#include "outcome/verdict_word.h"
 #include "report/style.h"
 #include "report/unit.h"
 #include "tape/category.h"
-#include "workload/answer_parts.h"
-#include "workload/verdict_word.h"
 
 namespace memtape::report {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 #include "report/tape_diff.h"
 
 namespace memtape::report {

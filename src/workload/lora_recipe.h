@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoraRecipe: which adapters a model is trained by (peft, tuners/lora/config.py).
+// LoraRecipe: which adapters a model is trained by (peft, tuners/lora/config.py). QuantizationRecipe:
+// how bitsandbytes packs the weights beneath them (transformers 5.17, utils/quantization_config.py).
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/dtype.h"
 
 namespace memtape {
 
@@ -28,6 +31,16 @@ struct LoraRecipe {
   std::vector<std::string> exclude_modules;  ///< names that are no targets after all
   std::vector<std::int64_t> layers_to_transform;
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;  ///< ranks of their own
+};
+
+/// transformers' BitsAndBytesConfig, as far as memory goes.
+struct QuantizationRecipe {
+  bool int8 = false;  ///< load_in_8bit, in place of load_in_4bit
+  double int8_threshold = 6.0;
+  bool double_quant = false;
+  DType compute_dtype = DType::float32;
+  DType storage = DType::uint8;           ///< bnb_4bit_quant_storage
+  std::vector<std::string> skip_modules;  ///< none: the output head alone
 };
 
 }  // namespace memtape

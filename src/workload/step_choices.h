@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choices about a training step that every framework has in common, by the names of the command
-// line: numbers, what is recomputed, attention, and where the model is made.
+// line: numbers, what is recomputed, attention, where the model is made, and the optimizer.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +17,21 @@ enum class AttentionChoice { eager, sdpa, flash };
 /// Where a program makes its model before it goes to the GPU: there, in host memory, or without
 /// data.
 enum class InitDevice : std::uint8_t { cuda, cpu, meta };
+
+/// Which optimizer updates the parameters, and which of torch's implementations of it. Trainer's own
+/// optimizers are in trainer_recipe.h.
+enum class OptimizerName {
+  adamw,
+  adam,
+  sgd,
+  sgd_momentum,
+  adagrad,
+  rmsprop,
+  adamax,
+  nadam,
+  adafactor,
+  adafactor_hf
+};
+enum class OptimizerImpl { fused, foreach, for_loop };
 
 }  // namespace memtape

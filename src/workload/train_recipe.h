@@ -15,8 +15,6 @@
 #include "release/requirement_list.h"
 #include "workload/layout_recipe.h"
 #include "workload/lora_recipe.h"
-#include "workload/optimizer_choice.h"
-#include "workload/quantization_recipe.h"
 #include "workload/step_choices.h"
 #include "workload/trainer_recipe.h"
 

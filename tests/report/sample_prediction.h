@@ -4,7 +4,7 @@
 // any framework's step; it has the shape of one.
 #pragma once
 
-#include "report/prediction.h"
+#include "outcome/prediction.h"
 
 namespace memtape::test {
 

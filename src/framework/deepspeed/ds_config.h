@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 #include "base/result.h"
 #include "model/config.h"
-#include "workload/optimizer_choice.h"
+#include "workload/step_choices.h"
 
 namespace memtape {
 struct TrainRecipe;

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "workload/serve_engine.h"
+#include "framework/serving/serve_engine.h"
 
 namespace memtape::llamacpp {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/llamacpp/arch/architectures.h"
-#include "workload/serve_answer.h"
+#include "outcome/serve_answer.h"
 
 namespace memtape::llamacpp {
 

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "workload/serve_engine.h"
+#include "framework/serving/serve_engine.h"
 
 namespace memtape::sglang {
 

@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "ghost/tensor.h"
-#include "workload/optimizer_choice.h"
+#include "workload/step_choices.h"
 
 namespace memtape {
 struct TrainRecipe;

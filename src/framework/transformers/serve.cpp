@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "allocator/placement.h"
+#include "framework/serving/serve_gpus.h"
 #include "framework/transformers/generation_flags.h"
+#include "ghost/device_traits.h"
 #include "mesh/torch_support.h"
 #include "model/type_of.h"
 #include "timeline/play.h"
-#include "workload/device_traits.h"
-#include "workload/serve_gpus.h"
 
 namespace memtape::transformers {
 namespace {

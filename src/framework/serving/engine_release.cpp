@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workload/engine_release.h"
+#include "framework/serving/engine_release.h"
 
 #include <fmt/format.h>
 

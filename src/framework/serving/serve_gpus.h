@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "workload/serve_engine.h"
+#include "framework/serving/serve_engine.h"
 
 namespace memtape {
 

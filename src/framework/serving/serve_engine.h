@@ -17,8 +17,8 @@
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
+#include "outcome/serve_answer.h"
 #include "release/release.h"
-#include "workload/serve_answer.h"
 #include "workload/serve_options.h"
 
 namespace memtape {

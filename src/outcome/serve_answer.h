@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "outcome/answer_parts.h"
+#include "outcome/verdict_word.h"
 #include "tape/category.h"
 #include "timeline/timeline.h"
-#include "workload/answer_parts.h"
-#include "workload/verdict_word.h"
 
 namespace memtape {
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "outcome/answer_parts.h"
+#include "outcome/verdict_word.h"
 #include "tape/category.h"
 #include "tape/tape.h"
 #include "timeline/timeline.h"
-#include "workload/answer_parts.h"
-#include "workload/verdict_word.h"
 
 namespace memtape {
 

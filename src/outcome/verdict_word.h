@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "workload/answer_parts.h"
+#include "outcome/answer_parts.h"
 
 namespace memtape {
 
