@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/shell.h"
+#include "formats/shell.h"
 
 namespace memtape::exports {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 
 /// The words of the last command, which starts the program.
-std::vector<std::string> started(std::string text) { return launch::shell_commands(text).back(); }
+std::vector<std::string> started(std::string text) { return shell_commands(text).back(); }
 
 TEST(Script, WritesAFlagALine) {
   Script script("tp 8");

@@ -7,8 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "workload/verdict_word.h"
-
 namespace memtape {
 namespace {
 
@@ -42,15 +40,6 @@ TEST(ServeOptions, NameTheFlagOfAWrongValue) {
   constexpr std::array<std::string_view, 2> kChoices{"a", "c"};
   EXPECT_FALSE(options().choice("lora", kChoices, "a"));
   EXPECT_EQ(*options().choice("not-given", kChoices, "c"), 1);
-}
-
-/// Where the limit lies within the bounds, neither verdict is certain.
-TEST(VerdictWord, IsCertainOutsideOfTheBoundsAlone) {
-  const Bounds bounds{.low_bytes = 90, .high_bytes = 110, .causes = {}};
-  EXPECT_EQ(verdict_word(true, bounds, 110), VerdictWord::fits) << "exactly full fits";
-  EXPECT_EQ(verdict_word(true, bounds, 109), VerdictWord::may_not_fit);
-  EXPECT_EQ(verdict_word(false, bounds, 90), VerdictWord::may_not_fit);
-  EXPECT_EQ(verdict_word(false, bounds, 89), VerdictWord::does_not_fit);
 }
 
 }  // namespace

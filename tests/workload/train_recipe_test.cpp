@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "workload/allocator_of_release.h"
+#include "allocator/allocator_of_release.h"
 
 namespace memtape {
 namespace {
