@@ -16,8 +16,8 @@
 namespace memtape::cli {
 namespace {
 
-using transformers::Argument;
 using transformers::TrlConfig;
+using transformers::TrlField;
 
 constexpr std::string_view kHead = R"(<!-- Made by scripts/options_page.py: do not edit. -->
 # Options
@@ -33,57 +33,42 @@ constexpr std::string_view kArguments = R"(
 `train` takes transformers' TrainingArguments, and the fields of trl's configurations, by their own
 names. An argument that says what one of memtape's options says may stand beside it as long as both
 say the same.
-
-| argument | value | default | says what |
-|---|---|---|---|
 )";
+
+constexpr std::string_view kColumns =
+    "| argument | value | default | says what |\n|---|---|---|---|\n";
 
 std::string code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
 
-std::string rows_of(std::span<const Argument> arguments) {
-  std::string text;
-  for (const Argument& argument : arguments)
-    text +=
-        fmt::format("| `{}` | {} | {} | {} |\n", argument.spellings.substr(2),
-                    option::kind_text(argument), code(argument.default_text), code(argument.sets));
-  return text;
+std::string row_of(const TrainOption& argument) {
+  return fmt::format("| `{}` | {} | {} | {} |\n", argument.spellings.substr(2),
+                     option::kind_text(argument), code(argument.default_text), code(argument.sets));
 }
 
-/// "`beta`, `loss_weights`"
-std::string names_of(std::string_view spellings) {
+/// Those with an effect first, each as a row; the others behind them, in the same columns.
+std::string tables_of(const std::vector<const TrainOption*>& arguments) {
+  std::string with, without;
+  for (const TrainOption* argument : arguments)
+    (argument->set ? with : without) += row_of(*argument);
   std::string text;
-  option::each_word(spellings, [&text](std::string_view word) {
-    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", word.substr(2));
-  });
+  if (!with.empty()) text += fmt::format("\n{}{}", kColumns, with);
+  if (!without.empty()) text += fmt::format("\nWithout effect:\n\n{}{}", kColumns, without);
   return text;
 }
 
 std::string page_of(const TrlConfig& config) {
-  std::string text = fmt::format("\n### {} (`--trainer {}`)\n", config.name, config.trainer);
-  if (!config.own.empty() || !config.shared.empty())
-    text += "\n| field | value | default | says what |\n|---|---|---|---|\n" + rows_of(config.own) +
-            rows_of(config.shared);
-  for (const std::string_view without : {config.own_without_effect, config.shared_without_effect})
-    if (!without.empty()) text += fmt::format("\nWithout effect: {}.\n", names_of(without));
-  if (config.base && config.not_of_base.empty())
-    text += fmt::format("\nAs in {}: {}.\n", config.base->name, names_of(config.of_base));
-  else if (config.base)
-    text +=
-        fmt::format("\nAs in {}: all but {}.\n", config.base->name, names_of(config.not_of_base));
-  return text;
+  std::vector<const TrainOption*> fields;
+  for (const TrlField& field : transformers::trl_fields())
+    if ((field.of & config.bit) != 0) fields.push_back(&field.argument);
+  return fmt::format("\n### {} (`--trainer {}`)\n{}", config.name, config.trainer,
+                     tables_of(fields));
 }
 
 std::string page_of_arguments() {
-  std::vector<Argument> with;
-  std::string without;
-  for (const Argument& argument : transformers::training_arguments()) {
-    if (transformers::is_trl_argument(argument.name())) continue;
-    if (argument.set)
-      with.push_back(argument);
-    else
-      without += fmt::format("{}{}", without.empty() ? "" : " ", argument.spellings);
-  }
-  return fmt::format("{}{}\nWithout effect: {}.\n", kArguments, rows_of(with), names_of(without));
+  std::vector<const TrainOption*> arguments;
+  for (const TrainOption& argument : transformers::training_arguments())
+    if (!transformers::is_trl_argument(argument.name())) arguments.push_back(&argument);
+  return std::string(kArguments) + tables_of(arguments);
 }
 
 std::string page_of_engines() {

@@ -59,24 +59,25 @@ struct Inner<std::optional<T>> {
   static constexpr bool is_optional = true;
 };
 
+/// A text stays as it was typed, of a choice, too.
 template <class T>
-void assign(const Value& value, T& into) {
+void assign(const Said& said, T& into) {
   if constexpr (Inner<T>::is_optional) {
-    if (std::holds_alternative<std::monostate>(value))
+    if (std::holds_alternative<std::monostate>(said.value))
       into.reset();
     else
-      assign(value, into.emplace());
+      assign(said, into.emplace());
   } else if constexpr (std::is_same_v<T, std::string>) {
-    into = std::get<std::string>(value);
+    into = said.text;
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-    into.push_back(std::get<std::string>(value));
+    into.emplace_back(said.text);
   } else {
     std::visit(
         [&into](const auto& number) {
           if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(number)>>)
             into = static_cast<T>(number);
         },
-        value);
+        said.value);
   }
 }
 
@@ -107,7 +108,7 @@ struct OwnerOf<T Plan::*> {
 /// A setter that writes the value to a member, of a member: put<&Recipe::layout, &Layout::dp>.
 template <auto first, auto... rest>
 Result<void> put(const Said& said, typename detail::OwnerOf<decltype(first)>::type& plan) {
-  detail::assign(said.value, detail::member_at<first, rest...>(plan));
+  detail::assign(said, detail::member_at<first, rest...>(plan));
   return {};
 }
 

@@ -8,20 +8,6 @@ bool says(std::span<const NamedValue> options, std::string_view name) {
   return last_value(options, name) != nullptr;
 }
 
-const TrainOption* common_option(std::string_view name) {
-  for (const TrainOption& option : train_options())
-    if (option.name() == name) return &option;
-  return nullptr;
-}
-
-Result<void> set_common(const NamedValue& given, TrainRecipe& recipe) {
-  const TrainOption* option = common_option(given.first);
-  if (!option || !option->set) return {};
-  const Result<option::Value> value = option::read(*option, given.second);
-  if (!value) return tl::unexpected(value.error());
-  return option->set({*option, given.second, *value}, recipe);
-}
-
 Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options, Frameworks frameworks,
                                     const NamedReleases& releases) {
   TrainRecipe recipe;
@@ -60,7 +46,9 @@ Result<void> apply(const NamedValue& given, Frameworks frameworks, TrainRecipe& 
   if (framework.has_argument && framework.has_argument(given.first))
     return framework.set_argument(given, recipe);
   if (const Result<void> fine = check_of_others(given, frameworks, framework); !fine) return fine;
-  return set_common(framework.in_common_words ? framework.in_common_words(given) : given, recipe);
+  const NamedValue common = framework.in_common_words ? framework.in_common_words(given) : given;
+  const TrainOption* option = find(train_options(), common.first);
+  return option ? tell(*option, common.second, recipe) : Result<void>();
 }
 
 /// How many GPUs there are, and that the rank asked for is one of them.

@@ -334,6 +334,17 @@ std::string_view name_of(E value, const std::array<std::string_view, n>& names) 
 
 std::span<const TrainOption> train_options() { return kOptions; }
 
+const TrainOption* find(std::span<const TrainOption> rows, std::string_view name) {
+  const auto at = std::ranges::find(rows, name, &TrainOption::name);
+  return at == rows.end() ? nullptr : &*at;
+}
+
+Result<void> tell(const TrainOption& option, std::string_view text, TrainRecipe& recipe) {
+  if (!option.set) return {};
+  const Result<option::Value> value = option::read(option, text);
+  return value ? option.set({option, text, *value}, recipe) : tl::unexpected(value.error());
+}
+
 std::string_view name(Precision precision) { return name_of(precision, kPrecisions); }
 std::string_view name(OptimizerName optimizer) { return name_of(optimizer, kOptimizers); }
 std::string_view name(OptimizerImpl impl) { return name_of(impl, kImpls); }

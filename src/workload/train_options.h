@@ -20,6 +20,12 @@ struct TrainOption : option::Option {
 
 std::span<const TrainOption> train_options();
 
+/// The row of that name; or null.
+const TrainOption* find(std::span<const TrainOption> rows, std::string_view name);
+
+/// Reads a value as its row says and tells it to the recipe; where no setter is, nothing is read.
+Result<void> tell(const TrainOption& option, std::string_view text, TrainRecipe& recipe);
+
 /// Names as the command line spells them.
 std::string_view name(Precision precision);
 std::string_view name(OptimizerName optimizer);

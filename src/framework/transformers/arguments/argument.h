@@ -7,22 +7,18 @@
 #include <span>
 #include <string_view>
 
-#include "option/given.h"
 #include "option/value.h"
-#include "workload/train_recipe.h"
+#include "workload/train_options.h"
 
 namespace memtape::transformers {
 
-struct Argument : option::Option {
-  option::Setter<TrainRecipe> set = nullptr;  ///< null: no block of a step depends on it
-};
+using Argument = TrainOption;
 
-inline constexpr auto kTrainer = &TrainRecipe::trainer;
-inline constexpr std::string_view kArgumentForm = "[VALUE]";
-
+/// A row; without a setter no block of a step depends on the argument, and its value is not read.
 constexpr Argument field(std::string_view spelling, option::Kind kind,
-                         option::Setter<TrainRecipe> set, std::string_view default_text = {}) {
-  return {{spelling, kArgumentForm, {}, {}, kind, default_text}, set};
+                         std::string_view default_text = {},
+                         option::Setter<TrainRecipe> set = nullptr) {
+  return {{spelling, "[VALUE]", {}, {}, kind, default_text}, set};
 }
 
 /// None, as Python spells it, is a value, too.
@@ -38,24 +34,35 @@ constexpr Argument decides(std::string_view common_options, Argument argument,
   return argument;
 }
 
-/// What is modelled at its default alone.
-Result<void> keep_default(const option::Said& said, TrainRecipe& recipe);
-constexpr Argument only(std::string_view spelling, std::string_view default_text) {
-  return field(spelling, option::Text{}, keep_default, default_text);
+/// Writes the value to a member of TrainerRecipe, or of a part of it.
+template <auto... path>
+constexpr option::Setter<TrainRecipe> to_trainer = option::put<&TrainRecipe::trainer, path...>;
+
+/// Whether a choice is the one of that index.
+template <std::int64_t index, auto... path>
+Result<void> put_is(const option::Said& said, TrainRecipe& recipe) {
+  const option::Value is = said.whole() == index;
+  return to_trainer<path...>({said.option, said.text, is}, recipe);
 }
 
-/// A switch that is modelled in one position alone.
-Result<void> keep_off(const option::Said& said, TrainRecipe& recipe);
-Result<void> keep_on(const option::Said& said, TrainRecipe& recipe);
+/// Whether a number is given and does something: it does nothing at `nothing`.
+template <int nothing, auto... path>
+Result<void> put_unless(const option::Said& said, TrainRecipe& recipe) {
+  const option::Value does = said.real() != nothing;
+  return to_trainer<path...>({said.option, said.text, does}, recipe);
+}
+
+/// Whether a value is given.
+template <auto... path>
+Result<void> put_given(const option::Said& said, TrainRecipe& recipe) {
+  const option::Value is_given = !std::holds_alternative<std::monostate>(said.value);
+  return to_trainer<path...>({said.option, said.text, is_given}, recipe);
+}
+
+/// What is modelled at its default alone.
+Result<void> keep(const option::Said& said, TrainRecipe& recipe);
 
 /// A value that is read, and changes nothing.
 inline Result<void> pass(const option::Said&, TrainRecipe&) { return {}; }
-
-/// Reads the value as the row says and sets it.
-Result<void> set(const Argument& argument, std::string_view text, TrainRecipe& recipe);
-
-const Argument* find(std::span<const Argument> rows, std::string_view name);
-
-using option::lists;
 
 }  // namespace memtape::transformers

@@ -14,7 +14,6 @@ namespace memtape::transformers {
 namespace {
 
 using option::OnOff;
-using option::put;
 using option::Real;
 using option::Said;
 using option::Text;
@@ -95,11 +94,6 @@ Result<void> set_optim_argument(const Said& said, TrainRecipe& recipe) {
   return set_optim(said.text, recipe);
 }
 
-Result<void> set_momentum(const Said& said, TrainRecipe& recipe) {
-  recipe.trainer.optim_args.momentum = said.real() != 0;
-  return {};
-}
-
 Result<void> set_kahan_sum(const Said& said, TrainRecipe& recipe) {
   recipe.trainer.optim_args.kahan_sum = said.text != "None";
   return {};
@@ -110,20 +104,22 @@ constexpr auto kSides =
 constexpr auto kProjections = std::to_array<std::string_view>({"random", "svd"});
 constexpr auto kScales = std::to_array<std::string_view>({"channel", "tensor"});
 
+template <auto member>
+constexpr auto to_low_rank = to_trainer<&TrainerRecipe::low_rank, member>;
+template <auto member>
+constexpr auto to_optim_args = to_trainer<&TrainerRecipe::optim_args, member>;
+
 /// What optim_args may name: all that some optimizer of trainer_optimizer.py reads.
 constexpr auto kOptimArgs = std::to_array<Argument>({
-    field("--rank", Whole{}, put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::rank>),
-    field("--update_proj_gap", Whole{},
-          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::update_proj_gap>),
-    field("--proj_type", option::Choice{kSides},
-          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::proj_type>),
-    field("--proj", option::Choice{kProjections},
-          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::svd>),
-    field("--scale_type", option::Choice{kScales},
-          put<kTrainer, &TrainerRecipe::low_rank, &LowRankRecipe::per_tensor>),
-    field("--momentum", Real{}, set_momentum),
-    field("--centered", OnOff{}, put<kTrainer, &TrainerRecipe::optim_args, &OptimArgs::centered>),
-    field("--kahan_sum", Text{}, set_kahan_sum),
+    field("--rank", Whole{}, {}, to_low_rank<&LowRankRecipe::rank>),
+    field("--update_proj_gap", Whole{}, {}, to_low_rank<&LowRankRecipe::update_proj_gap>),
+    field("--proj_type", option::Choice{kSides}, {}, to_low_rank<&LowRankRecipe::proj_type>),
+    field("--proj", option::Choice{kProjections}, {}, to_low_rank<&LowRankRecipe::svd>),
+    field("--scale_type", option::Choice{kScales}, {}, to_low_rank<&LowRankRecipe::per_tensor>),
+    field("--momentum", Real{}, {},
+          put_unless<0, &TrainerRecipe::optim_args, &OptimArgs::momentum>),
+    field("--centered", OnOff{}, {}, to_optim_args<&OptimArgs::centered>),
+    field("--kahan_sum", Text{}, {}, set_kahan_sum),
 });
 constexpr std::string_view kOptimNumbers =
     "--scale --beta1 --beta2 --beta3 --alpha --eps --t_alpha --t_beta3 --dampening --weight_decay "
@@ -132,9 +128,9 @@ constexpr std::string_view kOptimNumbers =
     "--bf16_stochastic_round";
 
 Result<void> set_optim_arg(const std::string& name, const std::string& value, TrainRecipe& recipe) {
-  if (lists(kOptimNumbers, name)) return {};
+  if (option::lists(kOptimNumbers, name)) return {};
   if (const Argument* known = find(kOptimArgs, name)) {
-    Result<void> done = set(*known, value, recipe);
+    Result<void> done = tell(*known, value, recipe);
     if (!done) done.error().where = "--optim_args: " + name;
     return done;
   }
@@ -193,25 +189,20 @@ bool agrees_with_optimizer(std::string_view optim, std::span<const NamedValue> g
   std::ranges::replace(of_trainer, '-', '_');
   if (is_other_optim(of_trainer)) return of_trainer == optim;
   TrainRecipe said;
-  for (const TrainOption& option : train_options()) {
-    const std::string* text = option.name() == "optimizer"        ? name
-                              : option.name() == "optimizer-impl" ? impl
-                                                                  : nullptr;
-    if (!text) continue;
-    const Result<option::Value> value = option::read(option, *text);
-    if (!value) return true;  // what cannot be read is refused by itself
-    if (const auto done = option.set({option, *text, *value}, said); !done) return true;
-  }
+  for (const std::string_view own : {"optimizer", "optimizer-impl"})
+    if (const std::string* text = last_value(given, own))
+      if (const auto done = tell(*find(train_options(), own), *text, said); !done)
+        return true;  // what cannot be read is refused by itself
   const std::string_view meant =
       optim_of(said.optimizer, impl ? std::optional(said.optimizer_impl) : std::nullopt);
   return meant.empty() || meant == optim;
 }
 
 constexpr auto kOptimArguments = std::to_array<Argument>({
-    decides("--optimizer --optimizer-impl", field("--optim", Text{}, set_optim_argument),
+    decides("--optimizer --optimizer-impl", field("--optim", Text{}, {}, set_optim_argument),
             agrees_with_optimizer),
-    field("--optim_args", Text{}, set_optim_args),
-    field("--optim_target_modules", Text{}, set_optim_target_modules),
+    field("--optim_args", Text{}, {}, set_optim_args),
+    field("--optim_target_modules", Text{}, {}, set_optim_target_modules),
 });
 
 }  // namespace

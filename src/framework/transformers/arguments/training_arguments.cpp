@@ -18,30 +18,10 @@ namespace memtape::transformers {
 namespace {
 
 using option::OnOff;
-using option::put;
 using option::Real;
 using option::Said;
 using option::Text;
 using option::Whole;
-
-/// No block of a training step depends on them.
-constexpr std::string_view kChangeNothing =
-    "--output_dir --num_train_epochs --max_steps --learning_rate --lr_scheduler_type "
-    "--lr_scheduler_kwargs --warmup_steps --weight_decay --adam_beta1 --adam_beta2 --adam_epsilon "
-    "--bf16_full_eval --fp16_full_eval --tf32 --logging_strategy --logging_steps "
-    "--logging_first_step --log_on_each_node --logging_nan_inf_filter --log_level "
-    "--log_level_replica --disable_tqdm --report_to --run_name --project --trackio_space_id "
-    "--trackio_bucket_id --trackio_static_space_id --save_only_model --save_strategy --save_steps "
-    "--save_on_each_node --save_total_limit --enable_jit_checkpoint --push_to_hub --hub_token "
-    "--hub_private_repo --hub_model_id --hub_strategy --hub_always_push --hub_revision "
-    "--load_best_model_at_end --metric_for_best_model --greater_is_better --ignore_data_skip "
-    "--restore_callback_states_from_checkpoint --full_determinism --seed --data_seed "
-    "--dataloader_drop_last --dataloader_num_workers --dataloader_pin_memory "
-    "--dataloader_persistent_workers --dataloader_prefetch_factor "
-    "--dataloader_multiprocessing_context --dataloader_in_order --remove_unused_columns "
-    "--train_sampling_strategy --length_column_name --ddp_backend --ddp_timeout "
-    "--skip_memory_metrics --do_train --do_predict --resume_from_checkpoint --local_rank "
-    "--eval_delay --eval_use_gather_object --include_num_input_tokens_seen";
 
 template <Precision precision>
 Result<void> set_mixed_precision(const Said& said, TrainRecipe& recipe) {
@@ -180,92 +160,161 @@ Result<void> set_include_for_metrics(const Said& said, TrainRecipe& recipe) {
   return {};
 }
 
-constexpr auto kEvaluation = &TrainerRecipe::evaluation;
+template <auto member>
+constexpr auto to_ddp = to_trainer<&TrainerRecipe::ddp, member>;
+template <auto member>
+constexpr auto to_evaluation = to_trainer<&TrainerRecipe::evaluation, member>;
+template <auto member>
+constexpr auto to_kernels = to_trainer<&TrainerRecipe::lora_kernels, member>;
 
 constexpr auto kTrainerFields = std::to_array<Argument>({
-    decides("--micro-batch-size", field("--per_device_train_batch_size", Whole{},
-                                        put<&TrainRecipe::micro_batch_size>, "8")),
+    decides("--micro-batch-size", field("--per_device_train_batch_size", Whole{}, "8",
+                                        option::put<&TrainRecipe::micro_batch_size>)),
     decides("--gradient-accumulation",
-            field("--gradient_accumulation_steps", Whole{}, set_accumulation, "1")),
-    field("--auto_find_batch_size", OnOff{}, set_auto_find_batch_size, "false"),
+            field("--gradient_accumulation_steps", Whole{}, "1", set_accumulation)),
+    field("--auto_find_batch_size", OnOff{}, "false", set_auto_find_batch_size),
     decides("--precision",
-            field("--bf16", OnOff{}, set_mixed_precision<Precision::amp_bf16>, "false"),
+            field("--bf16", OnOff{}, "false", set_mixed_precision<Precision::amp_bf16>),
             agrees_with_precision<Precision::amp_bf16>),
     decides("--precision",
-            field("--fp16", OnOff{}, set_mixed_precision<Precision::amp_fp16>, "false"),
+            field("--fp16", OnOff{}, "false", set_mixed_precision<Precision::amp_fp16>),
             agrees_with_precision<Precision::amp_fp16>),
     decides("--max-grad-norm",
-            field("--max_grad_norm", Real{}, put<&TrainRecipe::max_grad_norm>, "1.0")),
+            field("--max_grad_norm", Real{}, "1.0", option::put<&TrainRecipe::max_grad_norm>)),
     decides("--gradient-checkpointing",
-            field("--gradient_checkpointing", OnOff{}, set_gradient_checkpointing, "false")),
-    field("--gradient_checkpointing_kwargs", Text{}, set_gradient_checkpointing_kwargs),
-    field("--torch_empty_cache_steps", Whole{},
-          put<kTrainer, &TrainerRecipe::torch_empty_cache_steps>),
-    field("--label_smoothing_factor", Real{}, put<kTrainer, &TrainerRecipe::label_smoothing_factor>,
-          "0"),
-    field("--neftune_noise_alpha", Real{}, put<kTrainer, &TrainerRecipe::neftune_noise_alpha>),
-    field("--prepare_model_for_kbit_training", OnOff{},
-          put<&TrainRecipe::prepare_for_kbit_training>, "true"),
-    field("--use_liger_kernel", OnOff{}, put<kTrainer, &TrainerRecipe::use_liger_kernel>, "false"),
-    field("--liger_kernel_config", Text{}, set_liger_kernel_config),
-    field("--pref_loss", Text{}, set_pref_loss),
-    field("--cut_cross_entropy", OnOff{},
-          put<&TrainRecipe::program, &ProgramRecipe::cut_cross_entropy>),
-    field("--lora_qkv_kernel", OnOff{},
-          put<kTrainer, &TrainerRecipe::lora_kernels, &FusedLoraRecipe::qkv>),
-    field("--lora_o_kernel", OnOff{},
-          put<kTrainer, &TrainerRecipe::lora_kernels, &FusedLoraRecipe::o>),
-    field("--lora_mlp_kernel", OnOff{},
-          put<kTrainer, &TrainerRecipe::lora_kernels, &FusedLoraRecipe::mlp>),
-    field("--torch_compile", OnOff{}, put<kTrainer, &TrainerRecipe::torch_compile>, "false"),
-    field("--scored_tokens", Whole{.least = 0}, put<kTrainer, &TrainerRecipe::scored_tokens>),
-    field("--average_tokens_across_devices", OnOff{},
-          put<kTrainer, &TrainerRecipe::averages_tokens_across_devices>, "true"),
-    field("--ddp_find_unused_parameters", OnOff{},
-          put<kTrainer, &TrainerRecipe::ddp, &DdpRecipe::find_unused_parameters>),
-    field("--ddp_bucket_cap_mb", Whole{},
-          put<kTrainer, &TrainerRecipe::ddp, &DdpRecipe::bucket_cap_mb>),
-    field("--ddp_broadcast_buffers", OnOff{},
-          put<kTrainer, &TrainerRecipe::ddp, &DdpRecipe::broadcast_buffers>),
-    field("--ddp_static_graph", OnOff{},
-          put<kTrainer, &TrainerRecipe::ddp, &DdpRecipe::static_graph>, "false"),
-    field("--fsdp", Text{}, set_fsdp),
-    field("--fsdp_config", Text{}, set_fsdp_config),
-    field("--deepspeed", Text{}, put<kTrainer, &TrainerRecipe::deepspeed>),  // a ds_config's JSON
+            field("--gradient_checkpointing", OnOff{}, "false", set_gradient_checkpointing)),
+    field("--gradient_checkpointing_kwargs", Text{}, {}, set_gradient_checkpointing_kwargs),
+    field("--torch_empty_cache_steps", Whole{}, {},
+          to_trainer<&TrainerRecipe::torch_empty_cache_steps>),
+    field("--label_smoothing_factor", Real{}, "0",
+          to_trainer<&TrainerRecipe::label_smoothing_factor>),
+    field("--neftune_noise_alpha", Real{}, {}, to_trainer<&TrainerRecipe::neftune_noise_alpha>),
+    field("--prepare_model_for_kbit_training", OnOff{}, "true",
+          option::put<&TrainRecipe::prepare_for_kbit_training>),
+    field("--use_liger_kernel", OnOff{}, "false", to_trainer<&TrainerRecipe::use_liger_kernel>),
+    field("--liger_kernel_config", Text{}, {}, set_liger_kernel_config),
+    field("--pref_loss", Text{}, {}, set_pref_loss),
+    field("--cut_cross_entropy", OnOff{}, {},
+          option::put<&TrainRecipe::program, &ProgramRecipe::cut_cross_entropy>),
+    field("--lora_qkv_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::qkv>),
+    field("--lora_o_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::o>),
+    field("--lora_mlp_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::mlp>),
+    field("--torch_compile", OnOff{}, "false", to_trainer<&TrainerRecipe::torch_compile>),
+    field("--scored_tokens", Whole{.least = 0}, {}, to_trainer<&TrainerRecipe::scored_tokens>),
+    field("--average_tokens_across_devices", OnOff{}, "true",
+          to_trainer<&TrainerRecipe::averages_tokens_across_devices>),
+    field("--ddp_find_unused_parameters", OnOff{}, {}, to_ddp<&DdpRecipe::find_unused_parameters>),
+    field("--ddp_bucket_cap_mb", Whole{}, {}, to_ddp<&DdpRecipe::bucket_cap_mb>),
+    field("--ddp_broadcast_buffers", OnOff{}, {}, to_ddp<&DdpRecipe::broadcast_buffers>),
+    field("--ddp_static_graph", OnOff{}, "false", to_ddp<&DdpRecipe::static_graph>),
+    field("--fsdp", Text{}, {}, set_fsdp),
+    field("--fsdp_config", Text{}, {}, set_fsdp_config),
+    field("--deepspeed", Text{}, {}, to_trainer<&TrainerRecipe::deepspeed>),  // a ds_config's JSON
 
-    field("--eval_strategy", Text{}, set_eval_strategy, "no"),
-    field("--eval_steps", Real{}, set_eval_steps),
-    field("--do_eval", OnOff{}, set_do_eval, "false"),
-    field("--eval_on_start", OnOff{}, set_do_eval, "false"),
-    field("--per_device_eval_batch_size", Whole{},
-          put<kTrainer, kEvaluation, &EvaluationRecipe::batch_size>, "8"),
-    field("--prediction_loss_only", OnOff{},
-          put<kTrainer, kEvaluation, &EvaluationRecipe::prediction_loss_only>, "false"),
-    field("--eval_accumulation_steps", Whole{},
-          put<kTrainer, kEvaluation, &EvaluationRecipe::accumulation_steps>),
-    field("--eval_do_concat_batches", OnOff{},
-          put<kTrainer, kEvaluation, &EvaluationRecipe::concatenates>, "true"),
-    field("--batch_eval_metrics", OnOff{},
-          put<kTrainer, kEvaluation, &EvaluationRecipe::batch_eval_metrics>, "false"),
-    field("--include_for_metrics", Text{}, set_include_for_metrics),
-    field("--compute_metrics", OnOff{},
-          put<kTrainer, kEvaluation, &EvaluationRecipe::computes_metrics>),
-    field("--eval_samples", Whole{}, put<kTrainer, kEvaluation, &EvaluationRecipe::samples>),
+    field("--eval_strategy", Text{}, "no", set_eval_strategy),
+    field("--eval_steps", Real{}, {}, set_eval_steps),
+    field("--do_eval", OnOff{}, "false", set_do_eval),
+    field("--eval_on_start", OnOff{}, "false", set_do_eval),
+    field("--per_device_eval_batch_size", Whole{}, "8",
+          to_evaluation<&EvaluationRecipe::batch_size>),
+    field("--prediction_loss_only", OnOff{}, "false",
+          to_evaluation<&EvaluationRecipe::prediction_loss_only>),
+    field("--eval_accumulation_steps", Whole{}, {},
+          to_evaluation<&EvaluationRecipe::accumulation_steps>),
+    field("--eval_do_concat_batches", OnOff{}, "true",
+          to_evaluation<&EvaluationRecipe::concatenates>),
+    field("--batch_eval_metrics", OnOff{}, "false",
+          to_evaluation<&EvaluationRecipe::batch_eval_metrics>),
+    field("--include_for_metrics", Text{}, {}, set_include_for_metrics),
+    field("--compute_metrics", OnOff{}, {}, to_evaluation<&EvaluationRecipe::computes_metrics>),
+    field("--eval_samples", Whole{}, {}, to_evaluation<&EvaluationRecipe::samples>),
 
-    only("--torch_compile_backend", ""),
-    only("--torch_compile_mode", ""),
-    only("--use_cache", "false"),
-    only("--use_cpu", "false"),
-    only("--accelerator_config", ""),
-    only("--parallelism_config", ""),
-    only("--label_names", ""),
-    only("--debug", ""),
+    field("--torch_compile_backend", Text{}, {}, keep),
+    field("--torch_compile_mode", Text{}, {}, keep),
+    field("--use_cache", Text{}, "false", keep),
+    field("--use_cpu", Text{}, "false", keep),
+    field("--accelerator_config", Text{}, {}, keep),
+    field("--parallelism_config", Text{}, {}, keep),
+    field("--label_names", Text{}, {}, keep),
+    field("--debug", Text{}, {}, keep),
 });
+
+/// No block of a training step depends on them.
+constexpr auto kWithoutEffect =
+    std::to_array<Argument>({field("--output_dir", Text{}, "None"),
+                             field("--num_train_epochs", Real{}, "3.0"),
+                             field("--max_steps", Whole{.least = 0}, "-1"),
+                             field("--learning_rate", Real{}, "5e-05"),
+                             field("--lr_scheduler_type", Text{}, "linear"),
+                             field("--lr_scheduler_kwargs", Text{}, "None"),
+                             field("--warmup_steps", Real{}, "0"),
+                             field("--weight_decay", Real{}, "0.0"),
+                             field("--adam_beta1", Real{}, "0.9"),
+                             field("--adam_beta2", Real{}, "0.999"),
+                             field("--adam_epsilon", Real{}, "1e-08"),
+                             field("--bf16_full_eval", OnOff{}, "false"),
+                             field("--fp16_full_eval", OnOff{}, "false"),
+                             field("--tf32", OnOff{}, "None"),
+                             field("--logging_strategy", Text{}, "steps"),
+                             field("--logging_steps", Real{}, "500"),
+                             field("--logging_first_step", OnOff{}, "false"),
+                             field("--log_on_each_node", OnOff{}, "true"),
+                             field("--logging_nan_inf_filter", OnOff{}, "true"),
+                             field("--log_level", Text{}, "passive"),
+                             field("--log_level_replica", Text{}, "warning"),
+                             field("--disable_tqdm", OnOff{}, "None"),
+                             field("--report_to", Text{}, "none"),
+                             field("--run_name", Text{}, "None"),
+                             field("--project", Text{}, "huggingface"),
+                             field("--trackio_space_id", Text{}, "None"),
+                             field("--trackio_bucket_id", Text{}, "None"),
+                             field("--trackio_static_space_id", Text{}, "None"),
+                             field("--save_only_model", OnOff{}, "false"),
+                             field("--save_strategy", Text{}, "steps"),
+                             field("--save_steps", Real{}, "500"),
+                             field("--save_on_each_node", OnOff{}, "false"),
+                             field("--save_total_limit", Whole{}, "None"),
+                             field("--enable_jit_checkpoint", OnOff{}, "false"),
+                             field("--push_to_hub", OnOff{}, "false"),
+                             field("--hub_token", Text{}, "None"),
+                             field("--hub_private_repo", OnOff{}, "None"),
+                             field("--hub_model_id", Text{}, "None"),
+                             field("--hub_strategy", Text{}, "every_save"),
+                             field("--hub_always_push", OnOff{}, "false"),
+                             field("--hub_revision", Text{}, "None"),
+                             field("--load_best_model_at_end", OnOff{}, "false"),
+                             field("--metric_for_best_model", Text{}, "None"),
+                             field("--greater_is_better", OnOff{}, "None"),
+                             field("--ignore_data_skip", OnOff{}, "false"),
+                             field("--restore_callback_states_from_checkpoint", OnOff{}, "false"),
+                             field("--full_determinism", OnOff{}, "false"),
+                             field("--seed", Whole{}, "42"),
+                             field("--data_seed", Whole{}, "None"),
+                             field("--dataloader_drop_last", OnOff{}, "false"),
+                             field("--dataloader_num_workers", Whole{.least = 0}, "0"),
+                             field("--dataloader_pin_memory", OnOff{}, "true"),
+                             field("--dataloader_persistent_workers", OnOff{}, "false"),
+                             field("--dataloader_prefetch_factor", Whole{}, "None"),
+                             field("--dataloader_multiprocessing_context", Text{}, "None"),
+                             field("--dataloader_in_order", OnOff{}, "true"),
+                             field("--remove_unused_columns", OnOff{}, "true"),
+                             field("--train_sampling_strategy", Text{}, "random"),
+                             field("--length_column_name", Text{}, "length"),
+                             field("--ddp_backend", Text{}, "None"),
+                             field("--ddp_timeout", Whole{}, "1800"),
+                             field("--skip_memory_metrics", OnOff{}, "true"),
+                             field("--do_train", OnOff{}, "false"),
+                             field("--do_predict", OnOff{}, "false"),
+                             field("--resume_from_checkpoint", Text{}, "None"),
+                             field("--local_rank", Whole{.least = 0}, "-1"),
+                             field("--eval_delay", Real{}, "0"),
+                             field("--eval_use_gather_object", OnOff{}, "false"),
+                             field("--include_num_input_tokens_seen", Text{}, "no")});
 
 /// Common options that Trainer alone gives a meaning.
 constexpr auto kOfTrainerAlone = std::to_array<Argument>({
-    field("--peft", Text{}, set_peft), field("--quantization", Text{}, set_quantization),
-    field("--trainer", option::Choice{kTrainerNames}, pass),  // read when the recipe starts
+    field("--peft", Text{}, {}, set_peft), field("--quantization", Text{}, {}, set_quantization),
+    field("--trainer", option::Choice{kTrainerNames}, {}, pass),  // read when the recipe starts
 });
 
 bool says_option(std::span<const NamedValue> options, std::string_view name) {
@@ -286,15 +335,14 @@ Result<void> settle_optim(std::span<const NamedValue> options, TrainRecipe& reci
                    "--optim names those it has");
 }
 
-/// Each name once, as options that may come without a value.
+/// Each name once.
 std::vector<Argument> all_arguments() {
   std::vector<Argument> all(kTrainerFields.begin(), kTrainerFields.end());
   all.insert(all.end(), optim_arguments().begin(), optim_arguments().end());
-  option::each_word(kChangeNothing, [&](std::string_view spelling) {
-    all.push_back(field(spelling, Text{}, nullptr));
-  });
-  for (const std::string_view spelling : trl_spellings())
-    all.push_back(field(spelling, Text{}, nullptr));
+  all.insert(all.end(), kWithoutEffect.begin(), kWithoutEffect.end());
+  for (const TrlField& row : trl_fields())
+    if (!find(all, row.argument.name()))
+      all.push_back({option::Option{row.argument.spellings, row.argument.form}});
   return all;
 }
 
@@ -316,9 +364,13 @@ std::vector<std::string_view> training_argument_names() {
 }
 
 Result<void> set_training_argument(const NamedValue& given, TrainRecipe& recipe) {
-  if (is_trl_argument(given.first)) return set_trl_argument(given, recipe);
-  const Argument* argument = find(training_arguments(), given.first);
-  return argument ? set(*argument, given.second, recipe) : Result<void>();
+  const TrainOption* row = find(training_arguments(), given.first);
+  if (is_trl_argument(given.first)) {
+    const Result<const Argument*> field = trl_argument(given.first, recipe);
+    if (!field) return tl::unexpected(field.error());
+    row = *field;
+  }
+  return row ? tell(*row, given.second, recipe) : Result<void>();
 }
 
 bool has_argument(std::string_view name) {
@@ -334,20 +386,20 @@ void start_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {
 
 Result<void> set_argument(const NamedValue& given, TrainRecipe& recipe) {
   if (const Argument* configuration = find(kOfTrainerAlone, given.first))
-    return set(*configuration, given.second, recipe);
+    return tell(*configuration, given.second, recipe);
   return set_training_argument(given, recipe);
 }
 
 Result<void> finish_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  cut_sequences(options, recipe);
+  cut_sequences(recipe);
   if (const Result<void> settled = settle_optim(options, recipe); !settled) return settled;
   if (recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16) {
     if (!recipe.weights) recipe.weights = recipe.parameter_dtype();  // without autocast
     recipe.precision = Precision::fp32;
   }
-  if (const Result<void> settled = finish_fsdp(recipe); !settled) return settled;
-  if (const Result<void> settled = settle_optim_args(recipe); !settled) return settled;
-  return settle_trl(options, recipe);
+  for (const auto step : {finish_fsdp, settle_optim_args, settle_trl})
+    if (const Result<void> settled = step(recipe); !settled) return settled;
+  return {};
 }
 
 }  // namespace memtape::transformers

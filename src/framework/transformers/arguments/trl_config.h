@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrlConfig: one of trl's configurations (1.16: SFTConfig, DPOConfig ...) as a table of its fields.
-// All of them are TrainingArguments with more fields, many of which several have under one name;
-// what a field means is decided by the trainer: the one that --trainer names, or the one whose own
-// field is given.
+// TrlConfig: one of trl's configurations (1.16: SFTConfig, DPOConfig ...). All of them are
+// TrainingArguments with more fields, many of which several have under one name; what a field means
+// is decided by the trainer: the one that --trainer names, or the one whose own field is given.
 #pragma once
 
 #include <array>
@@ -14,42 +13,41 @@
 
 namespace memtape::transformers {
 
+/// A bit for each configuration.
+using Trainers = unsigned;
+inline constexpr Trainers kOfSft = 1, kOfDpo = 2, kOfReward = 4, kOfGrpo = 8, kOfKto = 16,
+                          kOfRloo = 32, kOfCpo = 64, kOfOrpo = 128;
+
+/// A field and the configurations in which it means the same. It is the first one's own: given
+/// without --trainer, it asks for that trainer.
+struct TrlField {
+  Trainers of;
+  Argument argument;
+};
+
 struct TrlConfig {
+  Trainers bit;
   std::string_view trainer;            ///< as --trainer names it: "dpo"
   std::string_view name;               ///< "DPOConfig"
   void (*start)(TrainRecipe& recipe);  ///< the trainer's recipe, with its defaults
-  /// Its own fields, one of which is enough to ask for its trainer: those with an effect, and those
-  /// without.
-  std::span<const Argument> own = {};
-  std::string_view own_without_effect = {};
-  /// Fields whose names it shares with others.
-  std::span<const Argument> shared = {};
-  std::string_view shared_without_effect = {};
-  /// Fields that mean what they mean in `base`: these, or all but those.
-  const TrlConfig* base = nullptr;
-  std::string_view of_base = {};
-  std::string_view not_of_base = {};
+  const TrlConfig* base = nullptr;     ///< whose fields it takes over, but for some
 
   std::vector<std::string_view> own_names() const;  ///< "packing"
   bool has_own(std::string_view field) const;
-  bool has(std::string_view field) const;
-  Result<void> set(const NamedValue& given, TrainRecipe& recipe) const;
-
- private:
-  bool takes_from_base(std::string_view field) const;
+  /// Null where it has none such.
+  const Argument* find(std::string_view field) const;
 };
 
 extern const TrlConfig kSft, kDpo, kReward, kKto, kCpo, kOrpo, kGrpo, kRloo;
 
+/// By the trainers that have them first, in the order of trl_configs().
+std::span<const TrlField> trl_fields();
 std::span<const TrlConfig* const> trl_configs();
-/// The configuration of a trainer; null where it is none of trl's.
-const TrlConfig* trl_config(std::string_view trainer);
 
-/// Own fields of all configurations, once each: "--packing".
-std::vector<std::string_view> trl_spellings();
 bool is_trl_argument(std::string_view name);
 
-Result<void> set_trl_argument(const NamedValue& given, TrainRecipe& recipe);
+/// The row of a field as the recipe's trainer has it.
+Result<const Argument*> trl_argument(std::string_view name, const TrainRecipe& recipe);
 
 /// What --trainer may name.
 inline constexpr auto kTrainerNames = std::to_array<std::string_view>(
@@ -58,12 +56,8 @@ inline constexpr auto kTrainerNames = std::to_array<std::string_view>(
 /// The trainer that is asked for, with its defaults.
 void start_trainer(std::span<const NamedValue> options, TrainRecipe& recipe);
 /// Sequences are cut to max_length.
-void cut_sequences(std::span<const NamedValue> options, TrainRecipe& recipe);
+void cut_sequences(TrainRecipe& recipe);
 /// What follows from all fields of the trainer together.
-Result<void> settle_trl(std::span<const NamedValue> options, TrainRecipe& recipe);
-
-Result<void> settle_sft(TrainRecipe& recipe);
-Result<void> settle_cpo(TrainRecipe& recipe);
-Result<void> settle_grpo(std::span<const NamedValue> options, TrainRecipe& recipe);
+Result<void> settle_trl(TrainRecipe& recipe);
 
 }  // namespace memtape::transformers

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of trl's configurations (1.16, trainer/*_config.py; CPOConfig and ORPOConfig of
+// experimental/), and what memory depends on that they leave to the data: packed_sequences,
+// prompt_length.
+#include "framework/transformers/arguments/trl_config.h"
+
+namespace memtape::transformers {
+namespace {
+
+using option::Choice;
+using option::OnOff;
+using option::Real;
+using option::Said;
+using option::Text;
+using option::Whole;
+
+constexpr auto kPackingStrategies =
+    std::to_array<std::string_view>({"bfd", "bfd_split", "wrapped"});
+constexpr auto kSftLosses = std::to_array<std::string_view>({"nll", "dft", "chunked_nll"});
+constexpr auto kDpoLosses = std::to_array<std::string_view>(
+    {"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot",
+     "aot_unpaired", "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm"});
+constexpr auto kDivergences = std::to_array<std::string_view>(
+    {"reverse_kl", "forward_kl", "js_divergence", "alpha_divergence"});
+constexpr auto kKtoLosses = std::to_array<std::string_view>({"kto", "apo_zero_unpaired"});
+constexpr auto kCpoLosses =
+    std::to_array<std::string_view>({"sigmoid", "hinge", "ipo", "simpo", "alphapo"});
+constexpr auto kGrpoLosses = std::to_array<std::string_view>(
+    {"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"});
+constexpr auto kSamplingLevels = std::to_array<std::string_view>({"token", "sequence"});
+
+template <auto member>
+constexpr auto to_sft = to_trainer<&TrainerRecipe::sft, member>;
+template <auto member>
+constexpr auto to_dpo = to_trainer<&TrainerRecipe::dpo, member>;
+template <auto member>
+constexpr auto to_kto = to_trainer<&TrainerRecipe::kto, member>;
+template <auto member>
+constexpr auto to_cpo = to_trainer<&TrainerRecipe::cpo, member>;
+template <auto member>
+constexpr auto to_grpo = to_trainer<&TrainerRecipe::grpo, member>;
+template <auto member>
+constexpr auto grpo_given = put_given<&TrainerRecipe::grpo, member>;
+template <int nothing, auto member>
+constexpr auto grpo_unless = put_unless<nothing, &TrainerRecipe::grpo, member>;
+
+/// trl 1.16 pads all the same, and says so.
+Result<void> note_padding(const Said& said, TrainRecipe& recipe) {
+  if (said.on())
+    recipe.assumed.emplace_back(
+        "trl 1.16's DPOTrainer pads its batches whatever padding_free says");
+  return {};
+}
+
+/// The engine's weights and cache on the same GPU (colocate), its server's log-probabilities in the
+/// loss.
+Result<void> refuse_vllm(const Said& said, TrainRecipe&) {
+  if (!said.on()) return {};
+  return unsupported("generation by vLLM is not modelled, colocated or by a server",
+                     "--" + std::string(said.name()),
+                     "false; `memtape -- vllm serve` answers for an engine");
+}
+
+bool is_none(const Said& said) { return std::holds_alternative<std::monostate>(said.value); }
+
+/// Those that generate() makes anew each time and keeps on the GPU.
+Result<void> set_cache(const Said& said, TrainRecipe& recipe) {
+  if (is_none(said)) return {};
+  if (said.text != "dynamic" && said.text != "static")
+    return unsupported("the cache \"" + std::string(said.text) + "\" is not modelled in training",
+                       "--" + std::string(said.name()), "dynamic or static");
+  recipe.trainer.grpo->cache_implementation = said.text;
+  return {};
+}
+
+Result<void> refuse_generation_kwargs(const Said& said, TrainRecipe&) {
+  if (is_none(said)) return {};
+  return unsupported("not modelled", "--" + std::string(said.name()), "leave it out");
+}
+
+constexpr Trainers kOfOnline = kOfGrpo | kOfRloo;  ///< they generate what they learn from
+constexpr Trainers kOfExperimental = kOfCpo | kOfOrpo;
+constexpr Trainers kWithLength = kOfSft | kOfDpo | kOfReward | kOfKto | kOfExperimental;
+constexpr Trainers kWithReference = kOfDpo | kOfKto | kOfOnline;
+constexpr Trainers kOfAll = kWithLength | kOfOnline;
+
+/// By the first configuration that has them; those without effect behind the others.
+constexpr auto kTrlFields = std::to_array<TrlField>({
+    // of SFTConfig
+    {kWithLength,
+     or_none(field("--max_length", Whole{}, "1024", to_trainer<&TrainerRecipe::max_length>))},
+    {kOfSft, field("--packing", OnOff{}, "false", to_sft<&SftRecipe::packing>)},
+    {kOfSft, field("--packing_strategy", Choice{kPackingStrategies}, "bfd",
+                   put_is<2, &TrainerRecipe::sft, &SftRecipe::wraps>)},
+    {kOfSft, field("--loss_type", Choice{kSftLosses}, "nll", to_sft<&SftRecipe::loss_type>)},
+    {kOfSft, field("--padding_free", OnOff{}, "false", to_sft<&SftRecipe::padding_free>)},
+    {kOfSft, field("--packed_sequences", Whole{}, {}, to_sft<&SftRecipe::packed_sequences>)},
+    {kOfSft | kOfDpo | kOfReward | kOfKto,
+     field("--activation_offloading", OnOff{}, "false", keep)},
+    {kOfSft, field("--eval_packing", OnOff{}, {}, to_sft<&SftRecipe::eval_packing>)},
+    {kOfSft | kOfDpo | kOfOnline,
+     field("--router_aux_loss_coef", Real{}, {}, put_unless<0, &TrainerRecipe::balances_experts>)},
+    {kOfSft, field("--completion_only_loss", OnOff{}, "None")},
+    {kOfSft, field("--assistant_only_loss", OnOff{}, "false")},
+    {kOfSft, field("--dataset_text_field", Text{}, "text")},
+    {kOfSft, field("--dataset_kwargs", Text{}, "None")},
+    {kWithLength, field("--dataset_num_proc", Whole{}, "None")},
+    {kOfAll, field("--model_init_kwargs", Text{}, "None")},
+    {kOfAll, field("--trust_remote_code", OnOff{}, "false")},
+    {kOfSft | kOfReward, field("--chat_template_path", Text{}, "None")},
+    {kOfSft | kOfReward, field("--eos_token", Text{}, "None")},
+    {kOfSft | kOfDpo | kOfReward, field("--pad_token", Text{}, "None")},
+    {kOfSft | kOfDpo, field("--truncation_mode", Text{}, "keep_start")},
+    {kOfSft | kOfOnline, field("--shuffle_dataset", OnOff{}, "false")},
+    {kOfSft | kOfDpo | kOfReward | kOfKto | kOfOnline,
+     field("--pad_to_multiple_of", Text{}, "auto")},
+    // of DPOConfig
+    {kOfDpo, field("--precompute_ref_log_probs", OnOff{}, "false",
+                   to_dpo<&DpoRecipe::precompute_ref_log_probs>)},
+    {kOfDpo, field("--disable_dropout", OnOff{}, "true", to_dpo<&DpoRecipe::disable_dropout>)},
+    {kOfDpo, field("--f_divergence_type", Choice{kDivergences}, "reverse_kl",
+                   to_dpo<&DpoRecipe::f_divergence_type>)},
+    {kOfDpo, field("--ld_alpha", Text{}, "None", keep)},
+    {kOfDpo, field("--use_weighting", OnOff{}, "false", keep)},
+    {kWithReference, field("--sync_ref_model", OnOff{}, "false", pass)},
+    {kOfDpo, field("--loss_type", Choice{kDpoLosses}, "sigmoid", to_dpo<&DpoRecipe::loss_types>)},
+    {kOfDpo, field("--padding_free", OnOff{}, "false", note_padding)},
+    {kOfDpo | kOfKto, field("--precompute_ref_batch_size", Whole{}, "None")},
+    {kOfDpo | kOfKto | kOfExperimental, field("--beta", Real{}, "0.1")},
+    {kOfDpo, field("--loss_weights", Text{}, "None")},
+    {kOfDpo, field("--f_alpha_divergence_coef", Real{}, "0.5")},
+    {kOfDpo | kOfCpo, field("--label_smoothing", Real{}, "0.0")},
+    {kOfDpo, field("--discopop_tau", Real{}, "0.05")},
+    {kWithReference, field("--ref_model_mixup_alpha", Real{}, "0.6")},
+    {kWithReference, field("--ref_model_sync_steps", Whole{}, "512")},
+    // of RewardConfig
+    {kOfReward, field("--center_rewards_coefficient", Real{}, {},
+                      put_given<&TrainerRecipe::reward, &RewardRecipe::centers_rewards>)},
+    {kOfReward, field("--disable_dropout", OnOff{}, "true",
+                      to_trainer<&TrainerRecipe::reward, &RewardRecipe::disable_dropout>)},
+    // of GRPOConfig
+    {kOfOnline, field("--prompt_length", Whole{}, {}, to_grpo<&GrpoRecipe::prompt_length>)},
+    {kOfOnline, field("--num_generations", Whole{}, "8", to_grpo<&GrpoRecipe::num_generations>)},
+    {kOfOnline,
+     field("--max_completion_length", Whole{}, "256", to_grpo<&GrpoRecipe::max_completion_length>)},
+    {kOfOnline, field("--num_iterations", Whole{}, "1", to_grpo<&GrpoRecipe::num_iterations>)},
+    {kOfOnline,
+     field("--steps_per_generation", Whole{}, {}, to_grpo<&GrpoRecipe::steps_per_generation>)},
+    {kOfOnline,
+     field("--generation_batch_size", Whole{}, {}, to_grpo<&GrpoRecipe::generation_batch_size>)},
+    {kOfOnline, field("--temperature", Real{}, "1.0", to_grpo<&GrpoRecipe::temperature>)},
+    {kOfOnline, field("--top_k", Whole{.least = 0}, "0", to_grpo<&GrpoRecipe::top_k>)},
+    {kOfOnline, field("--top_p", Real{}, "1.0", to_grpo<&GrpoRecipe::top_p>)},
+    {kOfGrpo, or_none(field("--delta", Real{}, {}, grpo_given<&GrpoRecipe::clips_two_sided>))},
+    {kOfGrpo, field("--importance_sampling_level", Choice{kSamplingLevels}, "token",
+                    to_grpo<&GrpoRecipe::per_sequence>)},
+    {kOfOnline, field("--mask_truncated_completions", OnOff{}, "false",
+                      to_grpo<&GrpoRecipe::masks_truncated>)},
+    {kOfOnline, field("--ds3_gather_for_generation", OnOff{}, "true", keep)},
+    {kOfGrpo,
+     field("--entropy_coef", Real{}, "0", grpo_unless<0, &GrpoRecipe::adds_entropy_bonus>)},
+    {kOfGrpo,
+     field("--top_entropy_quantile", Real{}, "1.0", grpo_unless<1, &GrpoRecipe::masks_by_entropy>)},
+    {kOfOnline, field("--repetition_penalty", Real{}, "1.0",
+                      grpo_unless<1, &GrpoRecipe::penalizes_repetition>)},
+    {kOfGrpo,
+     field("--use_adaptive_entropy", OnOff{}, "false", to_grpo<&GrpoRecipe::adapts_entropy_bonus>)},
+    {kOfGrpo, field("--use_bias_correction_kl", OnOff{}, "false",
+                    to_grpo<&GrpoRecipe::corrects_bias_of_kl>)},
+    {kOfGrpo, or_none(field("--off_policy_mask_threshold", Real{}, {},
+                            grpo_given<&GrpoRecipe::masks_off_policy>))},
+    {kOfOnline, or_none(field("--min_p", Real{}, {}, grpo_given<&GrpoRecipe::has_min_p>))},
+    {kOfOnline, or_none(field("--cache_implementation", Text{}, {}, set_cache))},
+    {kOfOnline, field("--use_vllm", OnOff{}, "false", refuse_vllm)},
+    {kOfOnline, field("--use_transformers_continuous_batching", OnOff{}, "false", keep)},
+    {kOfOnline, field("--use_transformers_paged", OnOff{}, "false", keep)},
+    {kOfGrpo, field("--cast_lm_head_to_fp32", OnOff{}, "false", keep)},
+    {kOfOnline, or_none(field("--generation_kwargs", Text{}, {}, refuse_generation_kwargs))},
+    {kOfOnline, field("--beta", Real{}, "0.0", to_grpo<&GrpoRecipe::beta>)},
+    {kOfGrpo, field("--loss_type", Choice{kGrpoLosses}, "dapo", to_grpo<&GrpoRecipe::loss_type>)},
+    {kOfOnline,
+     field("--disable_dropout", OnOff{}, "false", to_grpo<&GrpoRecipe::disable_dropout>)},
+    {kOfOnline, field("--num_generations_eval", Whole{}, "None")},
+    {kOfOnline, field("--epsilon", Real{}, "0.2")},
+    {kOfOnline, field("--epsilon_high", Real{}, "None")},
+    {kOfOnline, field("--reward_weights", Text{}, "None")},
+    {kOfGrpo, field("--multi_objective_aggregation", Text{}, "sum_then_normalize")},
+    {kOfGrpo, field("--scale_rewards", Text{}, "group")},
+    {kOfOnline, field("--log_completions", OnOff{}, "false")},
+    {kOfOnline, field("--log_multimodal", OnOff{}, "true")},
+    {kOfOnline, field("--num_completions_to_print", Whole{}, "None")},
+    {kOfOnline, field("--log_unique_prompts", OnOff{}, "false")},
+    {kOfOnline, field("--log_completions_hub_repo", Text{}, "None")},
+    {kOfOnline, field("--chat_template_kwargs", Text{}, "None")},
+    {kOfOnline, field("--sapo_temperature_neg", Real{}, "1.05")},
+    {kOfOnline, field("--sapo_temperature_pos", Real{}, "1.0")},
+    {kOfOnline, field("--vespo_k_pos", Real{}, "2.0")},
+    {kOfOnline, field("--vespo_lambda_pos", Real{}, "3.0")},
+    {kOfOnline, field("--vespo_k_neg", Real{}, "3.0")},
+    {kOfOnline, field("--vespo_lambda_neg", Real{}, "2.0")},
+    {kOfOnline, field("--entropy_coef_min", Real{}, "0.0")},
+    {kOfOnline, field("--entropy_coef_max", Real{}, "1.0")},
+    {kOfOnline, field("--entropy_coef_delta", Real{}, "0.005")},
+    {kOfOnline, field("--entropy_target", Real{}, "0.2")},
+    {kOfOnline, field("--max_tool_calling_iterations", Whole{}, "None")},
+    {kOfOnline, field("--vllm_mode", Text{}, "colocate")},
+    {kOfOnline, field("--vllm_model_impl", Text{}, "vllm")},
+    {kOfOnline, field("--vllm_enable_sleep_mode", OnOff{}, "false")},
+    {kOfOnline, field("--vllm_structured_outputs_regex", Text{}, "None")},
+    {kOfOnline, field("--vllm_server_base_url", Text{}, "None")},
+    {kOfOnline, field("--vllm_server_host", Text{}, "0.0.0.0")},
+    {kOfOnline, field("--vllm_server_port", Whole{}, "8000")},
+    {kOfOnline, field("--vllm_server_timeout", Real{}, "240.0")},
+    {kOfOnline, field("--vllm_group_port", Whole{}, "51216")},
+    {kOfOnline, field("--vllm_gpu_memory_utilization", Real{}, "0.3")},
+    {kOfOnline, field("--vllm_max_model_length", Whole{}, "None")},
+    {kOfOnline, field("--vllm_tensor_parallel_size", Whole{}, "1")},
+    {kOfGrpo, field("--vllm_importance_sampling_correction", OnOff{}, "true")},
+    {kOfGrpo, field("--vllm_importance_sampling_mode", Text{}, "sequence_mask")},
+    {kOfGrpo, field("--vllm_importance_sampling_clip_max", Real{}, "3.0")},
+    {kOfGrpo, field("--vllm_importance_sampling_clip_min", Real{}, "None")},
+    {kOfGrpo, field("--vllm_importance_sampling_cap", Real{}, "None")},
+    {kOfOnline, field("--transformers_continuous_batching_config", Text{}, "None")},
+    // of KTOConfig
+    {kOfKto, field("--precompute_ref_log_probs", OnOff{}, "false",
+                   to_kto<&KtoRecipe::precompute_ref_log_probs>)},
+    {kOfKto, field("--disable_dropout", OnOff{}, "true", to_kto<&KtoRecipe::disable_dropout>)},
+    {kOfKto, field("--loss_type", Choice{kKtoLosses}, "kto",
+                   put_is<0, &TrainerRecipe::kto, &KtoRecipe::has_kl_term>)},
+    {kOfKto, field("--desirable_weight", Real{}, "1.0")},
+    {kOfKto, field("--undesirable_weight", Real{}, "1.0")},
+    // of RLOOConfig
+    {kOfRloo, field("--normalize_advantages", OnOff{}, "false")},
+    {kOfRloo, field("--reward_clip_range", Text{}, "None")},
+    // of CPOConfig
+    {kOfCpo, field("--cpo_alpha", Real{}, "1.0", to_cpo<&CpoRecipe::cpo_alpha>)},
+    {kOfCpo, field("--alpha", Real{}, "0",
+                   put_unless<0, &TrainerRecipe::cpo, &CpoRecipe::transforms_rewards>)},
+    {kOfExperimental, field("--generate_during_eval", OnOff{}, "false", keep)},
+    {kOfExperimental,
+     field("--disable_dropout", OnOff{}, "true", to_cpo<&CpoRecipe::disable_dropout>)},
+    {kOfExperimental, field("--prompt_length", Whole{}, {}, to_cpo<&CpoRecipe::prompt_length>)},
+    {kOfCpo, field("--loss_type", Choice{kCpoLosses}, "sigmoid", to_cpo<&CpoRecipe::loss_type>)},
+    {kOfCpo, field("--simpo_gamma", Real{}, "0.5")},
+    {kOfExperimental, field("--padding_value", Whole{}, "None")},
+    {kOfExperimental, field("--is_encoder_decoder", OnOff{}, "None")},
+    {kOfExperimental, field("--max_completion_length", Whole{}, "None")},
+});
+
+template <auto recipe_of>
+void start_with_length(TrainRecipe& recipe) {
+  (recipe.trainer.*recipe_of).emplace();
+  recipe.trainer.max_length = 1024;
+}
+
+void start_orpo(TrainRecipe& recipe) {
+  start_with_length<&TrainerRecipe::cpo>(recipe);
+  recipe.trainer.cpo->takes_odds_ratio = true;
+}
+
+void start_grpo(TrainRecipe& recipe) { recipe.trainer.grpo.emplace(); }
+
+void start_rloo(TrainRecipe& recipe) {
+  GrpoRecipe& rloo = recipe.trainer.grpo.emplace();
+  rloo.num_generations = 2;
+  rloo.max_completion_length = 512;
+  rloo.beta = 0.05;
+  rloo.leaves_one_out = true;
+}
+
+}  // namespace
+
+const TrlConfig kSft{kOfSft, "sft", "SFTConfig", start_with_length<&TrainerRecipe::sft>};
+const TrlConfig kDpo{kOfDpo, "dpo", "DPOConfig", start_with_length<&TrainerRecipe::dpo>, &kSft};
+const TrlConfig kReward{kOfReward, "reward", "RewardConfig",
+                        start_with_length<&TrainerRecipe::reward>};
+const TrlConfig kGrpo{kOfGrpo, "grpo", "GRPOConfig", start_grpo};
+const TrlConfig kKto{kOfKto, "kto", "KTOConfig", start_with_length<&TrainerRecipe::kto>};
+const TrlConfig kRloo{kOfRloo, "rloo", "RLOOConfig", start_rloo, &kGrpo};
+const TrlConfig kCpo{kOfCpo, "cpo", "CPOConfig", start_with_length<&TrainerRecipe::cpo>};
+const TrlConfig kOrpo{kOfOrpo, "orpo", "ORPOConfig", start_orpo, &kCpo};
+
+std::span<const TrlField> trl_fields() { return kTrlFields; }
+
+}  // namespace memtape::transformers
