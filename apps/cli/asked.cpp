@@ -11,20 +11,30 @@
 namespace memtape::cli {
 namespace {
 
-using answer::Arguments;
 using answer::Launched;
+using option::Arguments;
 
 Result<Launched> asked_of_server(Arguments words) {
-  Result<answer::ServeWords> read = answer::read_serve_words({.words = words});
+  const Result<option::Syntax> syntax = answer::serve_syntax({.words = words});
+  if (!syntax) return tl::unexpected(syntax.error());
+  const Result<option::Words> read = option::read_words(*syntax, words);
   if (!read) return tl::unexpected(read.error());
-  if (!read->help.empty()) return bad_input("asks for help, not for an answer", "serve");
-  return Launched(std::move(read->command));
+  if (read->asks_help) return bad_input("asks for help, not for an answer", "serve");
+  Result<answer::ServeCommand> server = answer::server_of(*read);
+  if (!server) return tl::unexpected(server.error());
+  return Launched(std::move(*server));
 }
 
 Result<Launched> asked_of_training(Arguments words) {
-  Result<answer::RawOptions> read = answer::read_train_words(words);
+  const Result<option::Words> read = option::read_words(answer::train_syntax(), words);
   if (!read) return tl::unexpected(read.error());
-  return Launched(std::move(*read));
+  return Launched(answer::asked_of(*read));
+}
+
+Result<Launched> asked_of_launch(Arguments words) {
+  const Result<option::Words> read = option::read_words(answer::launch_syntax(), words);
+  if (!read) return tl::unexpected(read.error());
+  return answer::launched(*read, outside_process());
 }
 
 }  // namespace
@@ -33,14 +43,7 @@ Result<Launched> asked_by(const std::vector<std::string>& words) {
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
   const Arguments all(pointers);
-  const auto dashes = std::ranges::find(words, "--");
-  if (dashes != words.end()) {
-    const auto before = static_cast<std::size_t>(dashes - words.begin());
-    const Result<answer::LaunchOptions> launch =
-        answer::read_launch_words(all.first(before), all.subspan(before + 1));
-    if (!launch) return tl::unexpected(launch.error());
-    return answer::launched(*launch, outside_process());
-  }
+  if (std::ranges::find(words, "--") != words.end()) return asked_of_launch(all);
   const std::string first = words.empty() ? "" : words.front();
   if (first == "train") return asked_of_training(all.subspan(1));
   if (first == "serve") return asked_of_server(all.subspan(1));

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "command_parsers.h"
+#include "commands/commands.h"
 #include "completion.h"
 #include "options_page.h"
 
@@ -33,20 +34,19 @@ Exit codes: 0 fits or no device was named, 1 does not fit, 2 bad input, 3 intern
 
 std::string overview() {
   std::string listed;
-  for (const Command& command : commands()) {
-    const std::string usage = fmt::format("{} {}", command.name, command.operands);
-    listed += fmt::format("  {:<22}{}\n", usage, command.summary);
-  }
-  listed += fmt::format("  {:<22}{}\n", kLaunch.name, kLaunch.summary);
-  return fmt::format(kOverview, MEMTAPE_VERSION, listed, commands().front().example);
+  for (const Command* command : commands())
+    listed += fmt::format("  {:<22}{}\n", fmt::format("{} {}", command->name, command->usage),
+                          command->summary);
+  listed += fmt::format("  {:<22}{}\n", kLaunchCommand.name, kLaunchCommand.summary);
+  return fmt::format(kOverview, MEMTAPE_VERSION, listed, commands().front()->example);
 }
 
 /// `memtape __complete WORDS...`: a candidate a line, and behind a tab what it is.
-Message completed(Arguments words) {
+std::string completed(Arguments words) {
   std::string lines;
   for (const auto& [word, description] : candidates(words))
     lines += fmt::format("{}\t{}\n", word, description);
-  return {std::move(lines)};
+  return lines;
 }
 
 Error unknown_command(std::string_view typed) {
@@ -57,32 +57,42 @@ Error unknown_command(std::string_view typed) {
             "a command comes first; see memtape --help"};
   }
   std::vector<std::string_view> names;
-  for (const Command& command : commands()) names.push_back(command.name);
+  for (const Command* command : commands()) names.push_back(command->name);
   return {
       ErrorKind::bad_input, fmt::format("unknown command {}", typed), {}, suggestion(typed, names)};
 }
 
-/// `memtape help train` is `memtape train --help`.
-Result<Request> parse_after(std::string_view name, Arguments arguments) {
-  for (const Command& command : commands())
-    if (command.name == name) return parse_command(command, arguments);
-  return tl::unexpected<Error>(unknown_command(name));
+int run_named(std::string_view name, Arguments arguments, Terminal& terminal) {
+  for (const Command* command : commands())
+    if (command->name == name) return run_command(*command, arguments, terminal);
+  return terminal.fail(unknown_command(name));
+}
+
+/// What is printed without a command; nothing where one is meant.
+std::optional<std::string> told_without_command(std::string_view first, Arguments rest) {
+  if (first == "--help" || first == "-h" || first == "help") return overview();
+  if (first == "__complete") return completed(rest);
+  if (first == "__options") return options_page();
+  if (first == "--version") return "memtape " MEMTAPE_VERSION "\n";
+  return std::nullopt;
 }
 
 }  // namespace
 
-Result<Request> parse_command_line(Arguments arguments) {
+int run_command_line(Arguments arguments, Terminal& terminal) {
   constexpr std::array<const char*, 1> kHelp{"--help"};
   const std::string_view first = arguments.empty() ? "--help" : arguments.front();
-  if (first == "help" && arguments.size() > 1) return parse_after(arguments[1], kHelp);
-  if (first == "--help" || first == "-h" || first == "help") return Message{overview()};
-  const auto dashes = std::ranges::find(arguments, std::string_view("--"));
-  if (first.starts_with('-') && dashes != arguments.end())
-    return parse_launch({arguments.begin(), dashes}, {dashes + 1, arguments.end()});
-  if (first == "__complete") return completed(arguments.subspan(1));
-  if (first == "__options") return Message{options_page()};
-  if (first == "--version") return Message{"memtape " MEMTAPE_VERSION "\n"};
-  return parse_after(first, arguments.subspan(1));
+  const Arguments rest = arguments.empty() ? arguments : arguments.subspan(1);
+  // `memtape help train` is `memtape train --help`.
+  if (first == "help" && !rest.empty()) return run_named(rest.front(), kHelp, terminal);
+  const bool is_launch = std::ranges::find(arguments, std::string_view("--")) != arguments.end();
+  if (first.starts_with('-') && first != "--help" && first != "-h" && is_launch)
+    return run_command(kLaunchCommand, arguments, terminal);
+  if (const std::optional<std::string> told = told_without_command(first, rest)) {
+    terminal.print(*told);
+    return ExitCode::fits;
+  }
+  return run_named(first, rest, terminal);
 }
 
 }  // namespace memtape::cli

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/comma_list.h"
-#include "command_parsers.h"
+#include "commands/commands.h"
 #include "mesh/gpu_catalog.h"
 #include "model/catalog.h"
 
@@ -24,19 +23,11 @@ std::vector<Candidate> models() {
   return all;
 }
 
-/// "{a,b,...}" as its words.
-std::vector<Candidate> choices(std::string_view value) {
-  std::vector<Candidate> all;
-  const std::size_t open = value.find('{'), close = value.find('}');
-  if (open == value.npos || close == value.npos) return all;
-  for (const std::string& word : split_at_commas(value.substr(open + 1, close - open - 1)))
-    if (word != "...") all.push_back({word, ""});
-  return all;
-}
-
 std::vector<Candidate> values_of(const option::Option& option) {
   if (option.name() == "gpu" || option.name() == "compare") return gpus();
-  return choices(option.form);
+  std::vector<Candidate> all;
+  for (const std::string& name : option::listed_choices(option.form)) all.push_back({name, ""});
+  return all;
 }
 
 bool takes_model(std::string_view command, std::size_t operand) {
@@ -70,7 +61,8 @@ std::vector<Candidate> all_options(const option::Table& table) {
 std::vector<Candidate> within(const Command& command, Arguments words) {
   const std::string_view typed = words.back();
   const Arguments before = words.first(words.size() - 1);
-  const option::Table table = syntax_of(command, before).table;
+  const Result<Syntax> syntax = syntax_of(command, before);
+  const option::Table table = (syntax ? syntax : syntax_of(command, {}))->table;
   const option::Option* option = before.empty() ? nullptr : option::find(table, before.back());
   if (option && !option->is_switch()) return values_of(*option);
   if (typed.starts_with('-')) return all_options(table);
@@ -92,11 +84,11 @@ std::vector<Candidate> candidates(Arguments words) {
   if (std::ranges::find(words.first(words.size() - 1), std::string_view("--")) != words.end() - 1)
     return {};  // the words of another program
   std::vector<Candidate> all;
-  for (const Command& command : commands())
+  for (const Command* command : commands())
     if (words.size() == 1)
-      all.push_back({std::string(command.name), std::string(command.summary)});
-    else if (command.name == words.front())
-      all = within(command, words.subspan(1));
+      all.push_back({std::string(command->name), std::string(command->summary)});
+    else if (command->name == words.front())
+      all = within(*command, words.subspan(1));
   const std::string_view typed = words.back();
   std::erase_if(all, [typed](const Candidate& c) { return !c.word.starts_with(typed); });
   std::ranges::stable_sort(all, {}, &Candidate::word);

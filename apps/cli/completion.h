@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "options.h"
+#include "option/words.h"
 
 namespace memtape::cli {
 
@@ -16,6 +16,6 @@ struct Candidate {
 
 /// `words`: those after the program's name, the last being typed and perhaps empty. None: files, or
 /// nothing, may be meant.
-std::vector<Candidate> candidates(Arguments words);
+std::vector<Candidate> candidates(option::Arguments words);
 
 }  // namespace memtape::cli

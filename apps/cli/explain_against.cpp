@@ -66,13 +66,13 @@ std::vector<std::string> with_values(const std::vector<std::string>& words, cons
   return changed;
 }
 
-Result<RawOptions> options_of(const std::vector<std::string>& words) {
+Result<answer::RawOptions> options_of(const std::vector<std::string>& words) {
   if (words.front() != "train" && std::ranges::find(words, "--") == words.end())
     return bad_input(fmt::format("cannot be laid beside '{}'", words.front()), "--against",
                      "'train MODEL ...', or --against -- COMMAND");
   Result<answer::Launched> asked = asked_by(words);
   if (!asked) return tl::unexpected(asked.error());
-  if (auto* train = std::get_if<RawOptions>(&*asked)) return std::move(*train);
+  if (auto* train = std::get_if<answer::RawOptions>(&*asked)) return std::move(*train);
   return unsupported("starts a server: only a training can be laid beside a recording",
                      "--against");
 }
@@ -144,7 +144,7 @@ Result<std::vector<std::string>> words_against(const std::vector<std::string>& g
 Result<Predicted> predicted_for(const std::vector<std::string>& given, bool from_start,
                                 const Values& values) {
   const std::vector<std::string> words = with_values(given, values);
-  const Result<RawOptions> options = options_of(words);
+  const Result<answer::RawOptions> options = options_of(words);
   if (!options) return tl::unexpected(options.error());
   const auto request = answer::train_request(*options, outside_process());
   if (!request) return tl::unexpected(request.error());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <exception>
 
+#include "command_line.h"
 #include "heap.h"
-#include "run_words.h"
 #include "terminal.h"
 
 namespace memtape::cli {
@@ -10,9 +10,9 @@ namespace {
 
 /// Rooms do not throw; what still arrives here (memory is exhausted, a library's own) is ours to
 /// own up to.
-int run_guarded(Arguments arguments, Terminal& terminal) {
+int run_guarded(option::Arguments arguments, Terminal& terminal) {
   try {
-    return run_words(arguments, terminal);
+    return run_command_line(arguments, terminal);
   } catch (const std::exception& thrown) {
     return terminal.fail({ErrorKind::internal, thrown.what(), "internal error", {}});
   }

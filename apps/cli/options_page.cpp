@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "answer/command_options.h"
-#include "command_parsers.h"
+#include "commands/commands.h"
 #include "framework/train_arguments.h"
 #include "framework/transformers/arguments/training_arguments.h"
 #include "framework/transformers/arguments/trl_config.h"
@@ -24,7 +23,8 @@ constexpr std::string_view kHead = R"(<!-- Made by scripts/options_page.py: do n
 
 What each command takes, as `memtape COMMAND --help` shows it. `-` and `_` are alike in names; a
 default stands in parentheses behind what the option does. How answers look is said by `--json`,
-`--quiet` and `--explain` everywhere.
+`--quiet` and `--explain` everywhere. `memtape COMMAND --help --json` prints the same as data: each
+option's names, kind, range or choices, default, group, whose it is, and which options it decides.
 )";
 
 constexpr std::string_view kArguments = R"(
@@ -83,10 +83,10 @@ std::string page_of_engines() {
 }
 
 /// Train's options stand under `train` alone.
-std::string page_of(const Command& command) {
-  option::Syntax syntax = syntax_of(command, {});
+std::string page_of(const Command& command, Arguments typed = {}) {
+  Syntax syntax = *syntax_of(command, typed);
   const option::Table& of_train = all_train_options();
-  const bool is_train = command.name == "train";
+  const bool is_train = &command == &kTrainCommand;
   const auto erased = is_train ? 0 : std::erase_if(syntax.table, [&](const option::Option* option) {
     return std::ranges::find(of_train, option) != of_train.end();
   });
@@ -98,10 +98,10 @@ std::string page_of(const Command& command) {
 std::string options_page() {
   constexpr std::array<const char*, 1> kServe{"serve"};
   std::string text(kHead);
-  for (const Command& command : commands()) {
-    text += "\n" + page_of(command);
-    if (command.name == "plan") text += "\n" + option::help_markdown(syntax_of(command, kServe));
-    if (command.name == "serve") text += page_of_engines();
+  for (const Command* command : commands()) {
+    text += "\n" + page_of(*command);
+    if (command == &kPlanCommand) text += "\n" + page_of(*command, kServe);
+    if (command == &kServeCommand) text += page_of_engines();
   }
   text += page_of_arguments();
   for (const TrlConfig* config : transformers::trl_configs()) text += page_of(*config);

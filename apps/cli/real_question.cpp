@@ -54,7 +54,7 @@ phantom_run::Recipe recipe_of(const TrainRecipe& recipe) {
 
 }  // namespace
 
-Result<RealQuestion> real_question(const RawOptions& options) {
+Result<RealQuestion> real_question(const answer::RawOptions& options) {
   const Result<answer::TrainRequest> request = answer::train_request(options, outside_process());
   if (!request) return tl::unexpected(request.error());
   if (const Result<void> can = check_recipe(request->recipe); !can)

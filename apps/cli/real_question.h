@@ -8,7 +8,6 @@
 
 #include "answer/train_request.h"
 #include "base/result.h"
-#include "options.h"
 #include "phantom/real_step.h"
 
 namespace memtape::cli {
@@ -23,7 +22,7 @@ struct RealQuestion {
 };
 
 /// Fails where the recipe is one that the scripts cannot run (several GPUs, trl).
-Result<RealQuestion> real_question(const RawOptions& options);
+Result<RealQuestion> real_question(const answer::RawOptions& options);
 
 /// The step to run with that interpreter ("": the active environment's), under the model's name
 /// or `id`.

@@ -109,7 +109,7 @@ void judge(Prediction& prediction) {
 
 }  // namespace
 
-Result<TrainAnswer> recorded_answer(const RawOptions& options) {
+Result<TrainAnswer> recorded_answer(const answer::RawOptions& options) {
   const Result<RealQuestion> question = real_question(options);
   if (!question) return tl::unexpected(question.error());
   const std::string* python = last_value(options.values, "python");

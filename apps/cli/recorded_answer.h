@@ -3,7 +3,7 @@
 // predicted one: for releases and families that nobody has transcribed.
 #pragma once
 
-#include "options.h"
+#include "answer/options.h"
 #include "predict/train.h"
 
 namespace memtape::cli {
@@ -11,6 +11,6 @@ namespace memtape::cli {
 /// Runs the step (once; then it is kept) and puts its figures where a prediction's stand. What the
 /// recording does not tell, such as categories of what is not a parameter or optimizer state, is
 /// `unknown`.
-Result<TrainAnswer> recorded_answer(const RawOptions& options);
+Result<TrainAnswer> recorded_answer(const answer::RawOptions& options);
 
 }  // namespace memtape::cli

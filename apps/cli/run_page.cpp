@@ -17,9 +17,9 @@ namespace {
 
 using phantom_run::TapeFile;
 
-Result<DeviceSetup> device_of_run(const RunCommand& command,
+Result<DeviceSetup> device_of_run(const RawOptions& asked,
                                   const phantom_run::PhantomRequest& request) {
-  const Result<ServeDevice> device = answer::device_of(command.values, {}, outside_process());
+  const Result<ServeDevice> device = answer::device_of(asked.values, {}, outside_process());
   if (!device) return tl::unexpected(device.error());
   return DeviceSetup{.gpu = request.gpu,
                      .total_bytes = request.total_bytes,
@@ -59,13 +59,13 @@ void add_differences(const report::RunEntry& entry, const TapeFile& file, const 
 
 }  // namespace
 
-Result<std::string> run_page(const RunCommand& command, const phantom_run::PhantomRequest& request,
+Result<std::string> run_page(const RawOptions& asked, const phantom_run::PhantomRequest& request,
                              const phantom_run::RunFolder& folder, const report::PhantomRun& run) {
   const report::RunEntry* fullest = run.fullest();
   if (!fullest)
     return memtape::bad_input("there is nothing to draw: no process used a GPU through PyTorch",
-                              command.html);
-  const Result<DeviceSetup> device = device_of_run(command, request);
+                              asked.html);
+  const Result<DeviceSetup> device = device_of_run(asked, request);
   if (!device) return tl::unexpected(device.error());
   Result<TapeFile> file =
       phantom_run::read_tape_file(folder.path() / fmt::format("process-{}.tape", fullest->pid));

@@ -6,14 +6,14 @@
 
 #include <string>
 
-#include "options.h"
+#include "command.h"
 #include "phantom/request.h"
 #include "phantom/run_folder.h"
 #include "report/phantom_run.h"
 
 namespace memtape::cli {
 
-Result<std::string> run_page(const RunCommand& command, const phantom_run::PhantomRequest& request,
+Result<std::string> run_page(const RawOptions& asked, const phantom_run::PhantomRequest& request,
                              const phantom_run::RunFolder& folder, const report::PhantomRun& run);
 
 }  // namespace memtape::cli

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "answer/command_options.h"
-#include "base/comma_list.h"
 #include "framework/train_arguments.h"
 #include "workload/train_options.h"
 
@@ -23,8 +22,7 @@ Json value_schema(std::string_view form, bool takes_lists) {
   if (form == "X" && !takes_lists) return {{"type", {"number", "string"}}};
   if (is_choice(form) && !takes_lists) {
     Json schema{{"type", "string"}};
-    for (const std::string& word : split_at_commas(form.substr(1, form.size() - 2)))
-      schema["enum"].push_back(word);
+    for (const std::string& word : option::listed_choices(form)) schema["enum"].push_back(word);
     return schema;
   }
   if (form.find("JSON") != form.npos) return {{"type", {"object", "string"}}};

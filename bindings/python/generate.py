@@ -151,8 +151,13 @@ def dictionary(name, options, note):
     return f"# {note}\n{name}: Dict[str, str] = {{\n{''.join(rows)}}}\n"
 
 
+def help_of(option):
+    default = option.get("default")
+    return f"{option['help']} ({default})" if default else option["help"]
+
+
 def texts(options):
-    return {key: " ".join(part for part in (option["value"], option["help"]) if part) for key, option in options.items()}
+    return {key: " ".join(part for part in (option["value"], help_of(option)) if part) for key, option in options.items()}
 
 
 def options_file(tables):
@@ -191,7 +196,7 @@ def overload(function, result, options, more=()):
     for name, option in options.items():
         python = name + "_" if keyword.iskeyword(name) else name
         if name not in ("config", "files", "model"):
-            lines.append(f"    {python}: Optional[{annotation(option, function.startswith('plan'))}] = ...,  # {option['help']}")
+            lines.append(f"    {python}: Optional[{annotation(option, function.startswith('plan'))}] = ...,  # {help_of(option)}")
     return "\n".join([*lines, *more, f") -> {result}: ...", ""])
 
 

@@ -20,14 +20,11 @@
 #include "answer/show.h"
 #include "answer/train_answer.h"
 #include "base/text.h"
-#include "framework/train_arguments.h"
+#include "option/help.h"
 #include "report/json_writer.h"
 
 namespace memtape::answer {
 namespace {
-
-constexpr std::array<std::string_view, 9> kCommands{
-    "train", "serve", "fits", "plan train", "plan serve", "models", "gpus", "options", "--"};
 
 Result<void> check_no_files(const std::string& html, const std::string& snapshot) {
   const bool page = !html.empty();
@@ -36,7 +33,7 @@ Result<void> check_no_files(const std::string& html, const std::string& snapshot
                      page ? R"("as": "html")" : R"("as": "snapshot")");
 }
 
-Result<Answered> train(const RawOptions& options, Form form, const Outside& outside) {
+Result<Answered> answered(const RawOptions& options, Form form, const Outside& outside) {
   if (const auto fine = check_no_files(options.html, options.snapshot); !fine)
     return tl::unexpected(fine.error());
   const Result<Training> training = answer_train(options, form != Form::json, outside);
@@ -46,33 +43,34 @@ Result<Answered> train(const RawOptions& options, Form form, const Outside& outs
   return Answered{std::move(*text), exit_code(*training, options.output.strict)};
 }
 
-Result<Answered> serve(const ServeCommand& command, Form form, const Outside& outside) {
+Result<Answered> answered(const ServeCommand& command, Form form, const Outside& outside) {
   if (const auto fine = check_no_files(command.html, ""); !fine)
     return tl::unexpected(fine.error());
   const Result<Serving> serving = answer_serving(command, outside);
   if (!serving) return tl::unexpected(serving.error());
   Result<std::string> text = shown(*serving, form);
   if (!text) return tl::unexpected(text.error());
-  return Answered{std::move(*text), exit_code(*serving, command.strict)};
+  return Answered{std::move(*text), exit_code(*serving, command.output.strict)};
 }
 
-/// Reads what is told by the command's syntax and hands it on.
-template <class Answer>
-Result<Answered> read_by(const option::Syntax& syntax, const Told& told, const Answer& answer) {
-  const Result<option::Words> words = told.by(syntax);
-  if (!words) return tl::unexpected(words.error());
-  return answer(*words);
+Result<Answered> train(const option::Words& words, Form form, const Outside& outside) {
+  return answered(asked_of(words), form, outside);
 }
 
-Result<Answered> serve_told(const Told& told, Form form, const Outside& outside) {
-  const Result<ServeWords> read = read_serve_words(told);
-  if (!read) return tl::unexpected(read.error());
-  if (!read->help.empty()) return Answered{read->help, ExitCode::fits};
-  return serve(read->command, form, outside);
+Result<Answered> serve(const option::Words& words, Form form, const Outside& outside) {
+  const Result<ServeCommand> command = server_of(words);
+  if (!command) return tl::unexpected(command.error());
+  return answered(*command, form, outside);
 }
 
-Result<Answered> show_fits(const FitsOptions& options, Form form, const Outside& outside) {
-  const Result<FitsAnswer> answer = fits(options, outside);
+Result<Answered> launch(const option::Words& words, Form form, const Outside& outside) {
+  const Result<Launched> meant = launched(words, outside);
+  if (!meant) return tl::unexpected(meant.error());
+  return std::visit([&](const auto& asked) { return answered(asked, form, outside); }, *meant);
+}
+
+Result<Answered> show_fits(const option::Words& words, Form form, const Outside& outside) {
+  const Result<FitsAnswer> answer = fits(asked_of(words), outside);
   if (!answer) return tl::unexpected(answer.error());
   Result<std::string> text = shown(*answer, form);
   if (!text) return tl::unexpected(text.error());
@@ -87,25 +85,15 @@ Result<Answered> show_plans(const Result<PlanAnswer>& plans, Form form) {
   return Answered{std::move(*text), plans->fits() ? ExitCode::fits : ExitCode::does_not_fit};
 }
 
-Result<Answered> launch(Arguments before, Arguments words, Form form, const Outside& outside) {
-  const Result<LaunchOptions> options = read_launch_words(before, words);
-  if (!options) return tl::unexpected(options.error());
-  const Result<Launched> meant = launched(*options, outside);
-  if (!meant) return tl::unexpected(meant.error());
-  if (const auto* training = std::get_if<RawOptions>(&*meant))
-    return train(*training, form, outside);
-  return serve(std::get<ServeCommand>(*meant), form, outside);
-}
-
-Result<Answered> show_gpus(const std::string& id) {
-  const Result<std::vector<Gpu>> found = gpus_named(id);
+Result<Answered> show_gpus(const option::Words& words, Form, const Outside&) {
+  const Result<std::vector<Gpu>> found = gpus_named(words.operand());
   if (!found) return tl::unexpected(found.error());
   return Answered{gpus_json(*found), ExitCode::fits};
 }
 
-Result<Answered> show_models(const std::string& name, const Outside& outside) {
-  if (name.empty()) return Answered{models_json(), ExitCode::fits};
-  const Result<ModelSource> source = outside.model(name);
+Result<Answered> show_models(const option::Words& words, Form, const Outside& outside) {
+  if (words.operand().empty()) return Answered{models_json(), ExitCode::fits};
+  const Result<ModelSource> source = outside.model(words.operand());
   if (!source) return tl::unexpected(source.error());
   const ModelFacts facts = facts_of(*source);
   if (source->config)
@@ -114,58 +102,99 @@ Result<Answered> show_models(const std::string& name, const Outside& outside) {
   return Answered{model_json(facts), ExitCode::fits};
 }
 
-/// `models [MODEL]`, `gpus [ID]` and `options`, whose answer is JSON however it is asked for.
-option::Syntax catalog_syntax(std::string_view command) {
-  option::Syntax syntax{.command = command};
-  if (command != "options") syntax.operands.push_back({"ID", "", false});
+/// What takes no more than how to answer, and a name where there is a list of them.
+option::Syntax listing_syntax() {
+  option::Syntax syntax{.operands = {{"ID", "", false}}};
   option::add(output_options(), syntax.table);
   return syntax;
 }
 
-/// "plan serve": what the command takes.
-option::Syntax syntax_of(std::string_view command) {
-  if (command == "train") return train_syntax();
-  if (command == "fits") return fits_syntax();
-  if (command == "plan train") return plan_train_syntax();
-  if (command == "plan serve") return plan_serve_syntax();
-  return catalog_syntax(command);
+option::Syntax bare_syntax() {
+  option::Syntax syntax = listing_syntax();
+  syntax.operands.clear();
+  return syntax;
+}
+
+template <option::Syntax (*made)()>
+Result<option::Syntax> always(const Told&) {
+  return made();
+}
+
+/// A command that answers.
+struct AnsweringCommand {
+  std::string_view name;
+  Result<option::Syntax> (*syntax)(const Told& told);
+  Result<Answered> (*answer)(const option::Words& words, Form form, const Outside& outside);
+};
+
+constexpr auto kCommands = std::to_array<AnsweringCommand>({
+    {"train", always<train_syntax>, train},
+    {"serve", serve_syntax, serve},
+    {"fits", always<fits_syntax>, show_fits},
+    {"plan train", always<plan_train_syntax>,
+     [](const option::Words& words, Form form, const Outside& outside) {
+       return show_plans(plan_train(asked_of(words), outside), form);
+     }},
+    {"plan serve", always<plan_serve_syntax>,
+     [](const option::Words& words, Form form, const Outside& outside) {
+       return show_plans(plan_serve(asked_of(words), outside), form);
+     }},
+    {"models", always<listing_syntax>, show_models},
+    {"gpus", always<listing_syntax>, show_gpus},
+    {"options", always<bare_syntax>,
+     [](const option::Words&, Form, const Outside&) -> Result<Answered> {
+       return Answered{options_json(), ExitCode::fits};
+     }},
+    {"--", always<launch_syntax>, launch},
+});
+
+/// A command, and what was told to it.
+struct Asked {
+  const AnsweringCommand& command;
+  option::Syntax syntax;
+  option::Words words;
+};
+
+Result<const AnsweringCommand*> command_named(std::string_view command) {
+  const auto found = std::ranges::find(kCommands, command, &AnsweringCommand::name);
+  if (found != kCommands.end()) return &*found;
+  std::vector<std::string_view> names{"train", "serve"};
+  if (command == "plan" || command.starts_with("plan ")) {
+    const std::string_view asked = command.substr(std::min<std::size_t>(command.size(), 5));
+    return bad_input(fmt::format("cannot plan '{}', only train and serve", asked), "plan",
+                     suggestion(asked, names));
+  }
+  names.clear();
+  for (const AnsweringCommand& one : kCommands) names.push_back(one.name);
+  return bad_input(fmt::format("unknown command {}", command), {}, suggestion(command, names));
+}
+
+Result<Asked> asked(std::string_view command, const Told& told) {
+  const Result<const AnsweringCommand*> found = command_named(command);
+  if (!found) return tl::unexpected(found.error());
+  Result<option::Syntax> syntax = (*found)->syntax(told);
+  if (!syntax) return tl::unexpected(syntax.error());
+  if (syntax->command.empty()) syntax->command = (*found)->name;
+  Result<option::Words> words = told.by(*syntax);
+  if (!words) return tl::unexpected(words.error());
+  return Asked{**found, std::move(*syntax), std::move(*words)};
 }
 
 Result<Answered> answer_told(std::string_view command, const Told& told, Form form,
                              const Outside& outside) {
-  if (command == "serve") return serve_told(told, form, outside);
-  return read_by(syntax_of(command), told, [&](const option::Words& words) -> Result<Answered> {
-    if (command == "train") return train(train_of(words, all_train_options()), form, outside);
-    if (command == "fits") return show_fits(fits_of(words), form, outside);
-    if (command == "plan train") return show_plans(plan_train(plan_train_of(words), outside), form);
-    if (command == "plan serve") return show_plans(plan_serve(plan_serve_of(words), outside), form);
-    if (command == "models") return show_models(words.operand(), outside);
-    if (command == "gpus") return show_gpus(words.operand());
-    return Answered{options_json(), ExitCode::fits};
-  });
+  const Result<Asked> read = asked(command, told);
+  if (!read) return tl::unexpected(read.error());
+  if (read->words.asks_help) return Answered{option::help_text(read->syntax), ExitCode::fits};
+  return read->command.answer(read->words, form, outside);
 }
 
-Result<void> check_command(std::string_view command) {
-  constexpr std::array<std::string_view, 2> kQuestions{"train", "serve"};
-  if (std::ranges::find(kCommands, command) != kCommands.end()) return {};
-  if (command != "plan" && !command.starts_with("plan "))
-    return bad_input(fmt::format("unknown command {}", command), {},
-                     suggestion(command, kCommands));
-  const std::string_view asked = command.substr(std::min<std::size_t>(command.size(), 5));
-  return bad_input(fmt::format("cannot plan '{}', only train and serve", asked), "plan",
-                   suggestion(asked, kQuestions));
-}
-
-Result<Answered> answer_words(Arguments words, Form form, const Outside& outside) {
+Result<Answered> answer_words(option::Arguments words, Form form, const Outside& outside) {
   const std::string_view first = words.front();
-  const auto dashes = std::ranges::find(words, std::string_view("--"));
-  if (first.starts_with('-') && dashes != words.end())
-    return launch({words.begin(), dashes}, {dashes + 1, words.end()}, form, outside);
+  if (first.starts_with('-') && std::ranges::find(words, std::string_view("--")) != words.end())
+    return answer_told("--", {.words = words}, form, outside);
   const bool has_question = first == "plan" && words.size() > 1;
   const std::string command =
       has_question ? fmt::format("{} {}", first, words[1]) : std::string(first);
-  if (const Result<void> known = check_command(command); !known)
-    return tl::unexpected(known.error());
   return answer_told(command, {.words = words.subspan(has_question ? 2 : 1)}, form, outside);
 }
 
@@ -223,15 +252,9 @@ Handed handed_with(const Request& request, std::vector<HandedFile> files) {
 
 Result<std::vector<std::string>> words_of(const Request& request) {
   if (!request.argv.empty()) return request.argv;
-  if (const Result<void> known = check_command(request.command); !known)
-    return tl::unexpected(known.error());
-  const Told told = told_by(request);
-  const Result<option::Syntax> syntax =
-      request.command == "serve" ? serve_syntax_of(told) : syntax_of(request.command);
-  if (!syntax) return tl::unexpected(syntax.error());
-  const Result<option::Words> words = told.by(*syntax);
-  if (!words) return tl::unexpected(words.error());
-  std::vector<std::string> all = option::as_arguments(*words);
+  const Result<Asked> read = asked(request.command, told_by(request));
+  if (!read) return tl::unexpected(read.error());
+  std::vector<std::string> all = option::as_arguments(read->words);
   const std::size_t space = request.command.find(' ');
   if (space != std::string::npos) all.insert(all.begin(), request.command.substr(space + 1));
   all.insert(all.begin(), request.command.substr(0, space));
@@ -244,11 +267,8 @@ Result<Answered> answer_request(const Request& request, const Outside& outside) 
     if (!words) return tl::unexpected(words.error());
     return Answered{argv_json(*words), ExitCode::fits};
   }
-  if (request.argv.empty()) {
-    const Result<void> known = check_command(request.command);
-    return known ? answer_told(request.command, told_by(request), request.form, outside)
-                 : tl::unexpected(known.error());
-  }
+  if (request.argv.empty())
+    return answer_told(request.command, told_by(request), request.form, outside);
   std::vector<const char*> words;
   for (const std::string& word : request.argv) words.push_back(word.c_str());
   return answer_words(words, request.form, outside);

@@ -3,13 +3,26 @@
 
 #include <algorithm>
 
+#include "answer/fits.h"
 #include "framework/train_arguments.h"
 
 namespace memtape::answer {
 namespace {
 
+using option::Option;
 using option::Syntax;
 using option::Words;
+
+/// What the question's options come to: those of the table that neither say how to answer nor
+/// stand in `besides`.
+option::Table question_of(const Words& words, std::span<const Option> besides) {
+  option::Table question = words.table;
+  std::erase_if(question, [&](const Option* option) {
+    const bool is_beside = std::ranges::any_of(besides, [&](auto& o) { return &o == option; });
+    return is_beside || option->group == kAnswerGroup || option == &option::kHelp;
+  });
+  return question;
+}
 
 /// What was typed of the table, in that order; a switch has the value "".
 NamedValues typed_of(const Words& words, const option::Table& table) {
@@ -45,7 +58,7 @@ Syntax plan_serve_syntax() {
 }
 
 Syntax fits_syntax() {
-  static constexpr option::Option kStrict{"--strict", "", "without what may not fit", kAnswerGroup};
+  static constexpr Option kStrict{"--strict", "", "without what may not fit", kAnswerGroup};
   Syntax syntax{.command = "fits"};
   option::add(fits_options(), syntax.table);
   syntax.table.push_back(&kStrict);
@@ -54,7 +67,7 @@ Syntax fits_syntax() {
 }
 
 Syntax launch_syntax() {
-  Syntax syntax{.command = "-- COMMAND...", .table = launch_table()};
+  Syntax syntax{.command = "-- COMMAND...", .table = launch_table(), .takes_tail = true};
   option::add(answer_options(), syntax.table);
   return syntax;
 }
@@ -66,8 +79,9 @@ OutputOptions output_of(const Words& words) {
           .strict = words.has("strict")};
 }
 
-RawOptions train_of(const Words& words, const option::Table& question, std::size_t first) {
-  return {.model = words.operand(first),
+RawOptions asked_of(const Words& words, std::size_t model, std::span<const Option> besides) {
+  const option::Table question = question_of(words, besides);
+  return {.model = words.operand(model),
           .values = option::in_table_order(words, question),
           .typed = typed_of(words, question),
           .html = words.text("html"),
@@ -77,46 +91,9 @@ RawOptions train_of(const Words& words, const option::Table& question, std::size
           .output = output_of(words)};
 }
 
-PlanTrainOptions plan_train_of(const Words& words, std::size_t first) {
-  option::Table of_train = plan_train_table(), own;
-  option::add(plan_options(), own);
-  of_train.erase(of_train.begin(), of_train.begin() + std::ssize(own));
-  PlanTrainOptions options{.train = train_of(words, of_train, first),
-                           .values = option::in_table_order(words, own)};
-  options.output = options.train.output;
-  return options;
-}
-
-PlanServeOptions plan_serve_of(const Words& words, std::size_t first) {
-  option::Table own;
-  option::add(plan_serve_options(), own);
-  return {.model = words.operand(first),
-          .values = option::in_table_order(words, own),
-          .csv = words.has("csv"),
-          .output = output_of(words)};
-}
-
-FitsOptions fits_of(const Words& words) {
-  option::Table own;
-  option::add(fits_options(), own);
-  return {.values = typed_of(words, own), .output = output_of(words)};
-}
-
 Result<Words> Told::by(const Syntax& syntax) const {
   return is_values ? option::read_values(syntax, operands, values)
                    : option::read_words(syntax, words);
-}
-
-Result<RawOptions> read_train_words(Arguments arguments) {
-  const Result<Words> words = option::read_words(train_syntax(), arguments);
-  if (!words) return tl::unexpected(words.error());
-  return train_of(*words, all_train_options());
-}
-
-Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched) {
-  const Result<Words> words = option::read_words(launch_syntax(), before);
-  if (!words) return tl::unexpected(words.error());
-  return LaunchOptions{train_of(*words, launch_table()), {launched.begin(), launched.end()}};
 }
 
 }  // namespace memtape::answer

@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the commands that answer, read against their tables, as what is asked.
+// What is said to the commands that answer, read against their tables, as what is asked.
 #pragma once
 
-#include <functional>
-
 #include "answer/command_options.h"
-#include "answer/fits.h"
 #include "answer/options.h"
-#include "answer/plan_serve.h"
 #include "base/result.h"
-#include "predict/serve.h"
 
 namespace memtape::answer {
 
-option::Syntax train_syntax();
-option::Syntax plan_train_syntax();
-option::Syntax plan_serve_syntax();
-option::Syntax fits_syntax();
-option::Syntax launch_syntax();
-
-OutputOptions output_of(const option::Words& words);
-/// `first`: the operand that names the model.
-RawOptions train_of(const option::Words& words, const option::Table& question,
-                    std::size_t first = 0);
-PlanTrainOptions plan_train_of(const option::Words& words, std::size_t first = 0);
-PlanServeOptions plan_serve_of(const option::Words& words, std::size_t first = 0);
-FitsOptions fits_of(const option::Words& words);
-
 /// What is said to a command: words as a shell has them, or a program's values.
 struct Told {
-  Arguments words = {};
+  option::Arguments words = {};
   bool is_values = false;
   std::vector<std::string> operands = {};
   std::span<const option::GivenValue> values = {};
@@ -37,20 +18,20 @@ struct Told {
   Result<option::Words> by(const option::Syntax& syntax) const;
 };
 
-/// The words after `train`; --help is the program's.
-Result<RawOptions> read_train_words(Arguments arguments);
-/// `before`: up to the --, `launched`: after it.
-Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched);
+option::Syntax train_syntax();
+option::Syntax plan_train_syntax();
+option::Syntax plan_serve_syntax();
+option::Syntax fits_syntax();
+option::Syntax launch_syntax();
+/// The engine that is told decides which flags there are, single dashes with several letters among
+/// them (-ngl).
+Result<option::Syntax> serve_syntax(const Told& told);
 
-/// What `serve` takes with the engine that is told; of words that are typed in part, too.
-Result<option::Syntax> serve_syntax_of(const Told& told);
-option::Syntax serve_syntax(Arguments arguments);
-
-struct ServeWords {
-  ServeCommand command;
-  std::string help;  ///< not empty when help was asked for
-};
-/// The engine decides which flags there are, single dashes with several letters among them (-ngl).
-Result<ServeWords> read_serve_words(const Told& told);
+OutputOptions output_of(const option::Words& words);
+/// `model`: the operand that names it; `besides`: options that say nothing about the question.
+RawOptions asked_of(const option::Words& words, std::size_t model = 0,
+                    std::span<const option::Option> besides = {});
+Result<ServeCommand> server_of(const option::Words& words, std::size_t model = 0,
+                               std::span<const option::Option> besides = {});
 
 }  // namespace memtape::answer

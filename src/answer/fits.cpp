@@ -53,7 +53,7 @@ bool is_before(const Fitting& a, const Fitting& b) {
 
 }  // namespace
 
-Result<FitsAnswer> fits(const FitsOptions& options, const Outside& outside,
+Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside,
                         const Progress& progress) {
   Result<FitsQuestion> question = fits_question(options, outside);
   if (!question) return tl::unexpected(question.error());

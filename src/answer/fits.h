@@ -19,11 +19,6 @@
 
 namespace memtape::answer {
 
-struct FitsOptions {
-  NamedValues values = {};  ///< of fits_options()
-  OutputOptions output = {};
-};
-
 std::span<const option::Option> fits_options();
 
 /// What is asked, its numbers read.
@@ -52,7 +47,7 @@ struct FitsQuestion {
   bool accepts(std::optional<VerdictWord> verdict, std::optional<bool> fits) const;
 };
 
-Result<FitsQuestion> fits_question(const FitsOptions& options, const Outside& outside);
+Result<FitsQuestion> fits_question(const RawOptions& options, const Outside& outside);
 
 /// A model, and how it fits.
 struct Fitting {
@@ -90,7 +85,7 @@ struct FitsAnswer {
 using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// `progress` may be called by several workers at a time.
-Result<FitsAnswer> fits(const FitsOptions& options, const Outside& outside,
+Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside,
                         const Progress& progress = {});
 
 /// One model as llama.cpp serves it, or as it is trained.

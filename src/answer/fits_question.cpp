@@ -10,9 +10,12 @@
 #include "base/text.h"
 #include "base/typed_number.h"
 #include "mesh/unified_memory.h"
+#include "option/value.h"
 
 namespace memtape::answer {
 namespace {
+
+using option::unusable;
 
 constexpr std::string_view kMachine = "The machine";
 constexpr std::string_view kModels = "Which models";
@@ -63,14 +66,9 @@ constexpr auto kWeights =
     std::to_array<std::string_view>({"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K"});
 constexpr auto kMethods = std::to_array<std::string_view>({"full", "lora", "qlora"});
 
-tl::unexpected<Error> unusable(std::string_view name, const std::string& text, std::string hint) {
-  return bad_input(fmt::format("unusable value \"{}\"", text), fmt::format("--{}", name),
-                   std::move(hint));
-}
-
 class QuestionReader {
  public:
-  explicit QuestionReader(const FitsOptions& options) : options_(options) {}
+  explicit QuestionReader(const RawOptions& options) : options_(options) {}
 
   Result<FitsQuestion> read(const Outside& outside) && {
     q_.strict = options_.output.strict;
@@ -216,7 +214,7 @@ class QuestionReader {
     return {};
   }
 
-  const FitsOptions& options_;
+  const RawOptions& options_;
   FitsQuestion q_;
 };
 
@@ -224,7 +222,7 @@ class QuestionReader {
 
 std::span<const option::Option> fits_options() { return kOptions; }
 
-Result<FitsQuestion> fits_question(const FitsOptions& options, const Outside& outside) {
+Result<FitsQuestion> fits_question(const RawOptions& options, const Outside& outside) {
   return QuestionReader(options).read(outside);
 }
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "answer/command_options.h"
+#include "answer/command_words.h"
 #include "launch/container.h"
 #include "launch/correction.h"
 #include "launch/translation.h"
@@ -54,22 +54,22 @@ std::vector<std::string> all_lines(Remarks remarks) {
 }
 
 ServeCommand serving(const launch::Translation& said, RawOptions raw,
-                     const LaunchOptions& options) {
+                     const std::vector<std::string>& command) {
   return {.model = std::move(raw.model),
           .engine = said.engine,
           .values = std::move(raw.values),
           .environment = std::move(raw.environment),
           .warnings = all_lines(std::move(raw.remarks)),
           .corrected =
-              [said, command = options.command](std::span<const launch::Change> changes) {
+              [said, command](std::span<const launch::Change> changes) {
                 return launch::corrected_command(said, command, changes);
               },
           .html = std::move(raw.html),
           .output = raw.output};
 }
 
-Result<void> check_asked_of_training(const LaunchOptions& options) {
-  for (const auto& [name, value] : options.given.values)
+Result<void> check_asked_of_training(const NamedValues& given) {
+  for (const auto& [name, value] : given)
     if (name != "solve" && name != "compare" && is_server_question(name))
       return bad_input("is asked of servers, this is a training", fmt::format("--{}", name));
   return {};
@@ -77,25 +77,25 @@ Result<void> check_asked_of_training(const LaunchOptions& options) {
 
 }  // namespace
 
-Result<Launched> launched(const LaunchOptions& options, const Outside& outside) {
-  const Result<LaunchWords> words = words_to_run(options.command, outside);
+Result<Launched> launched(const option::Words& typed, const Outside& outside) {
+  const Result<LaunchWords> words = words_to_run(typed.tail, outside);
   if (!words) return tl::unexpected(words.error());
   const Result<launch::Translation> said = launch::translate(words->words, FilesOutside(outside));
   if (!said) return tl::unexpected(said.error());
-  RawOptions raw = options.given;
+  RawOptions raw = asked_of(typed);
+  const NamedValues given = std::move(raw.values);
   raw.model = said->model;
   raw.config = said->config;
   raw.environment = said->environment;
-  raw.tail = options.command;
+  raw.tail = typed.tail;
   raw.tail.insert(raw.tail.begin(), "--");
   raw.remarks.warnings = words->remarks;
   raw.remarks.add(said->remarks);
   raw.values = said->options;
-  raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
+  raw.values.insert(raw.values.end(), given.begin(), given.end());
   if (said->command != launch::Translation::Command::train)
-    return Launched(serving(*said, std::move(raw), options));
-  if (const auto fine = check_asked_of_training(options); !fine)
-    return tl::unexpected(fine.error());
+    return Launched(serving(*said, std::move(raw), typed.tail));
+  if (const auto fine = check_asked_of_training(given); !fine) return tl::unexpected(fine.error());
   return Launched(std::move(raw));
 }
 

@@ -14,6 +14,7 @@ namespace memtape::answer {
 
 using Launched = std::variant<RawOptions, ServeCommand>;
 
-Result<Launched> launched(const LaunchOptions& options, const Outside& outside);
+/// `typed`: the words by answer::launch_syntax(), the command behind the --.
+Result<Launched> launched(const option::Words& typed, const Outside& outside);
 
 }  // namespace memtape::answer

@@ -2,12 +2,10 @@
 // What is asked, as plain values: a request whose words are read, before anything is looked up.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "formats/remarks.h"
@@ -25,19 +23,8 @@ struct OutputOptions {
   bool strict = false;  ///< "may not fit" counts as "does not fit"
 };
 
-/// `memtape models [ID]`
-struct ModelsOptions {
-  std::string id = {};
-  OutputOptions output = {};
-};
-
-/// `memtape gpus [ID]`
-struct GpusOptions {
-  std::string id = {};
-  OutputOptions output = {};
-};
-
-/// Options by name with their values as typed; the workload room gives them their meaning.
+/// A question as it was said: options by name with their values as typed; the workload room gives
+/// them their meaning.
 struct RawOptions {
   std::string model = {};
   NamedValues values = {};  ///< ("micro-batch-size", "4") in the order of the table
@@ -52,19 +39,6 @@ struct RawOptions {
   OutputOptions output = {};
 };
 
-/// `memtape plan train MODEL`
-struct PlanTrainOptions {
-  RawOptions train = {};    ///< sizes may be lists
-  NamedValues values = {};  ///< of plan's own options
-  OutputOptions output = {};
-};
-
-/// `memtape [options] -- COMMAND...`
-struct LaunchOptions {
-  RawOptions given = {};  ///< what stands before the --
-  std::vector<std::string> command = {};
-};
-
 /// `memtape serve MODEL --engine NAME`: the engine's flags by name, values as typed ("" for a
 /// switch); the engine gives them their meaning.
 struct ServeCommand {
@@ -76,7 +50,6 @@ struct ServeCommand {
   /// The launch command with other values of options, as it would be typed; null without one.
   std::function<std::string(std::span<const NamedValue>)> corrected = {};
   std::string html = {};  ///< file to write, or ""
-  bool strict = false;    ///< what may not fit does not
   OutputOptions output = {};
 };
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every option of train and serve as data, for what is made of it: completions, the Python package,
-// schemas of requests.
+// Tables of options as data, for what is made of them: the Python package, schemas of requests,
+// programs that draw requests.
 #pragma once
 
 #include <string>
 
+#include "option/words.h"
+
 namespace memtape::answer {
 
+/// Every option of train, serve with its engines, and plan.
 std::string options_json();
+
+/// What `memtape COMMAND --help --json` prints: the command's operands and options.
+std::string help_json(const option::Syntax& syntax);
 
 }  // namespace memtape::answer

@@ -2,7 +2,6 @@
 #include "answer/plan_question.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 
@@ -14,6 +13,7 @@
 #include "base/comma_list.h"
 #include "framework/dialects.h"
 #include "framework/train_arguments.h"
+#include "option/value.h"
 #include "plan/step_clock.h"
 #include "predict/program.h"
 #include "predict/rank_runs.h"
@@ -22,29 +22,21 @@ namespace memtape::answer {
 namespace {
 
 using plan::Axis;
-using plan::NamedText;
 
-constexpr std::int64_t kMost = std::int64_t{1} << 20;
-
-Result<std::int64_t> whole_number(const std::string& option, std::string_view text) {
-  std::int64_t n = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error == std::errc() && at == text.data() + text.size() && n >= 1 && n <= kMost) return n;
-  return bad_input(fmt::format("unusable value \"{}\"", text), "--" + option,
-                   fmt::format("a whole number from 1 to {}", kMost));
+Result<std::int64_t> whole_number(std::string_view option, std::string_view text) {
+  return option::read_whole(option, text, {.least = 1, .most = std::int64_t{1} << 20});
 }
 
 /// The last value of an option, which is taken out.
-std::optional<std::string> take(std::vector<NamedText>& options, std::string_view name) {
+std::optional<std::string> take(NamedValues& options, std::string_view name) {
   std::optional<std::string> found;
-  for (const NamedText& option : options)
+  for (const NamedValue& option : options)
     if (option.first == name) found = option.second;
-  std::erase_if(options, [name](const NamedText& option) { return option.first == name; });
+  std::erase_if(options, [name](const NamedValue& option) { return option.first == name; });
   return found;
 }
 
-Result<std::optional<std::int64_t>> take_number(std::vector<NamedText>& options,
-                                                const std::string& name) {
+Result<std::optional<std::int64_t>> take_number(NamedValues& options, const std::string& name) {
   const std::optional<std::string> text = take(options, name);
   if (!text) return std::optional<std::int64_t>();
   const Result<std::int64_t> number = whole_number(name, *text);
@@ -54,7 +46,7 @@ Result<std::optional<std::int64_t>> take_number(std::vector<NamedText>& options,
 
 /// What is asked beside the options that every plan shares.
 struct AskedPlan {
-  std::vector<NamedText> base;  ///< options of train that no plan changes
+  NamedValues base;  ///< options of train that no plan changes
   plan::Pins pins;
   std::vector<std::int64_t> gpus{1};
   std::vector<std::string> frameworks;  ///< none: all that know the model
@@ -91,7 +83,7 @@ Result<void> take_cluster(AskedPlan& asked, const Outside& outside) {
   return {};
 }
 
-Result<std::vector<std::int64_t>> gpu_counts(std::vector<NamedText>& options) {
+Result<std::vector<std::int64_t>> gpu_counts(NamedValues& options) {
   const std::optional<std::string> text = take(options, "gpus");
   if (!text) return std::vector<std::int64_t>{1};
   std::vector<std::int64_t> counts;
@@ -104,10 +96,9 @@ Result<std::vector<std::int64_t>> gpu_counts(std::vector<NamedText>& options) {
   return counts;
 }
 
-Result<AskedPlan> asked_of(const PlanTrainOptions& options, const Outside& outside) {
+Result<AskedPlan> asked_plan(const RawOptions& options, const Outside& outside) {
   AskedPlan asked;
-  asked.base = options.train.values;
-  asked.base.insert(asked.base.end(), options.values.begin(), options.values.end());
+  asked.base = options.values;
   for (const char* own : {"objective", "top", "price", "export", "plan", "force"})
     take(asked.base, own);
   if (const auto taken = take_cluster(asked, outside); !taken) return tl::unexpected(taken.error());
@@ -126,7 +117,7 @@ Result<AskedPlan> asked_of(const PlanTrainOptions& options, const Outside& outsi
   if (!per_node) return tl::unexpected(per_node.error());
   asked.per_node = per_node->value_or(asked.per_node);
   asked.names_per_node = per_node->has_value();
-  for (const NamedText& option : asked.base)
+  for (const NamedValue& option : asked.base)
     if (option.first == "gradient-accumulation" || option.first == "gradient_accumulation_steps")
       return bad_input("follows from the plan's micro-batches", "--" + option.first,
                        "--global-batch-size N: sequences of a step on all GPUs");
@@ -146,8 +137,7 @@ std::int64_t global_batch(const AskedPlan& asked) {
 
 class Fields {
  public:
-  Fields(const PlanTrainOptions& options, const Config& config, const Outside& outside,
-         AskedPlan asked)
+  Fields(const RawOptions& options, const Config& config, const Outside& outside, AskedPlan asked)
       : options_(options), config_(config), outside_(outside), asked_(std::move(asked)) {}
 
   Result<PlanQuestion> make() {
@@ -183,9 +173,9 @@ class Fields {
   }
 
   Result<void> add(const std::string& framework) {
-    RawOptions raw = options_.train;
+    RawOptions raw = options_;
     raw.values = asked_.base;
-    std::erase_if(raw.typed, [&](const NamedText& typed) {
+    std::erase_if(raw.typed, [&](const NamedValue& typed) {
       return std::ranges::find(asked_.base, typed) == asked_.base.end();
     });
     raw.values.emplace_back("framework", framework);
@@ -210,7 +200,7 @@ class Fields {
     Result<TrainRequest> request = train_request(raw, outside_);
     if (!request || !takes_them) return request;
     request->recipe.layout.gpus = 1;
-    std::erase_if(request->values, [](const NamedText& option) { return option.first == "gpus"; });
+    std::erase_if(request->values, [](const NamedValue& option) { return option.first == "gpus"; });
     return request;
   }
 
@@ -309,7 +299,7 @@ class Fields {
     return device.gpu ? device.gpu->total_bytes - context : kUnlimited;
   }
 
-  const PlanTrainOptions& options_;
+  const RawOptions& options_;
   const Config& config_;
   const Outside& outside_;
   AskedPlan asked_;
@@ -317,8 +307,7 @@ class Fields {
   PlanQuestion question_;
 };
 
-Result<plan::SearchOptions> search_options(const PlanTrainOptions& options,
-                                           const Outside& outside) {
+Result<plan::SearchOptions> search_options(const RawOptions& options, const Outside& outside) {
   plan::SearchOptions search;
   search.workers = outside.workers();
   if (const std::string* objective = last_value(options.values, "objective")) {
@@ -344,9 +333,9 @@ Result<plan::SearchOptions> search_options(const PlanTrainOptions& options,
 
 }  // namespace
 
-Result<PlanQuestion> plan_question(const PlanTrainOptions& options, const Config& config,
+Result<PlanQuestion> plan_question(const RawOptions& options, const Config& config,
                                    const Outside& outside) {
-  Result<AskedPlan> asked = asked_of(options, outside);
+  Result<AskedPlan> asked = asked_plan(options, outside);
   if (!asked) return tl::unexpected(asked.error());
   Result<plan::SearchOptions> search = search_options(options, outside);
   if (!search) return tl::unexpected(search.error());

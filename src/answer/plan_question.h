@@ -23,7 +23,7 @@ struct PlanQuestion {
   std::vector<std::string> notes;  ///< frameworks that were left out, and what was assumed
 };
 
-Result<PlanQuestion> plan_question(const PlanTrainOptions& options, const Config& config,
+Result<PlanQuestion> plan_question(const RawOptions& options, const Config& config,
                                    const Outside& outside);
 
 }  // namespace memtape::answer

@@ -52,7 +52,7 @@ Result<double> seconds(const std::string& option, const std::string& text) {
   return bad_input(fmt::format("unusable value \"{}\"", text), "--" + option, "2s or 50ms");
 }
 
-Result<Load> load_of(const PlanServeOptions& options) {
+Result<Load> load_of(const RawOptions& options) {
   Load load;
   for (const auto& [name, into] :
        {std::pair{"users", &load.users}, {"context", &load.context}, {"output", &load.output}}) {
@@ -73,7 +73,7 @@ Result<Load> load_of(const PlanServeOptions& options) {
 }
 
 /// "8xh100-80gb,4xa100-80gb".
-Result<std::vector<Available>> available(const PlanServeOptions& options) {
+Result<std::vector<Available>> available(const RawOptions& options) {
   const std::string* text = last_value(options.values, "available");
   if (!text)
     return bad_input("needs the GPUs at hand", "plan serve", "--available 8xh100-80gb,4xl4");
@@ -102,7 +102,7 @@ const char* batched_tokens(const Gpu& gpu) {
 }
 
 /// What an hour of a GPU costs: "h100-80gb=2.5,a100-80gb=1.5".
-Result<std::optional<double>> price_of(const PlanServeOptions& options, const Gpu& gpu) {
+Result<std::optional<double>> price_of(const RawOptions& options, const Gpu& gpu) {
   const std::string* text = last_value(options.values, "price");
   if (!text) return std::optional<double>();
   for (const std::string& word : split_at_commas(*text)) {
@@ -118,7 +118,7 @@ Result<std::optional<double>> price_of(const PlanServeOptions& options, const Gp
 
 class ServePlans {
  public:
-  ServePlans(const PlanServeOptions& options, const Outside& outside, const ServedModel& model,
+  ServePlans(const RawOptions& options, const Outside& outside, const ServedModel& model,
              const Load& load)
       : options_(options), outside_(outside), model_(model), load_(load) {}
 
@@ -263,7 +263,7 @@ class ServePlans {
     return false;
   }
 
-  const PlanServeOptions& options_;
+  const RawOptions& options_;
   const Outside& outside_;
   const ServedModel& model_;
   const Load load_;
@@ -281,7 +281,7 @@ std::vector<std::string> planned_engines() {
 
 }  // namespace
 
-Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& outside) {
+Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside) {
   const auto exported = export_request(options.values);
   if (!exported) return tl::unexpected(exported.error());
   const auto load = load_of(options);

@@ -3,21 +3,12 @@
 // exactly and timed by estimate.
 #pragma once
 
-#include <string>
-
 #include "answer/options.h"
 #include "answer/outside.h"
 #include "report/plan_answer.h"
 
 namespace memtape::answer {
 
-struct PlanServeOptions {
-  std::string model = {};
-  NamedValues values = {};
-  bool csv = false;
-  OutputOptions output = {};
-};
-
-Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& outside);
+Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside);
 
 }  // namespace memtape::answer

@@ -8,10 +8,10 @@ namespace memtape::answer {
 namespace {
 
 /// The command of each plan, and what is to be said of them all.
-void complete(PlanAnswer& answer, const PlanTrainOptions& options, const PlanQuestion& question) {
+void complete(PlanAnswer& answer, const RawOptions& options, const PlanQuestion& question) {
   for (PlanRow& plan : answer.plans) {
     if (!plan.command.empty()) continue;
-    plan.command = {"memtape", "train", options.train.model};
+    plan.command = {"memtape", "train", options.model};
     const auto add = [&plan](const std::string& name, const std::string& value) {
       plan.command.push_back("--" + name);
       if (!value.empty()) plan.command.push_back(value);
@@ -24,11 +24,11 @@ void complete(PlanAnswer& answer, const PlanTrainOptions& options, const PlanQue
 
 }  // namespace
 
-Result<PlanAnswer> plan_train(const PlanTrainOptions& options, const Outside& outside,
+Result<PlanAnswer> plan_train(const RawOptions& options, const Outside& outside,
                               const PlanWatch& watch) {
   const auto asked = export_request(options.values);
   if (!asked) return tl::unexpected(asked.error());
-  const Result<ModelSource> source = outside.model(options.train.model);
+  const Result<ModelSource> source = outside.model(options.model);
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
     return unsupported("a checkpoint without a config.json says nothing about the step",
@@ -47,7 +47,7 @@ Result<PlanAnswer> plan_train(const PlanTrainOptions& options, const Outside& ou
   complete(*answer, options, *question);
   if (*asked)
     if (const auto added =
-            add_files(**asked, options.train.model, *source->config, *question, outside, *answer);
+            add_files(**asked, options.model, *source->config, *question, outside, *answer);
         !added)
       return tl::unexpected(added.error());
   return answer;

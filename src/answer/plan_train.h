@@ -17,7 +17,7 @@ struct PlanWatch {
   std::function<void(const plan::Progress&)> progress = [](const plan::Progress&) {};
 };
 
-Result<PlanAnswer> plan_train(const PlanTrainOptions& options, const Outside& outside,
+Result<PlanAnswer> plan_train(const RawOptions& options, const Outside& outside,
                               const PlanWatch& watch = {});
 
 }  // namespace memtape::answer

@@ -127,7 +127,7 @@ Result<Comparison> compare_servers(const ServeCommand& command, const ServedMode
   const std::string* quantize = request->options.find("quantize");
   return compare_serve(**engine, *request, *gpus,
                        quantize ? split_at_commas(*quantize) : std::vector<std::string>{},
-                       command.strict);
+                       command.output.strict);
 }
 
 void add_correction(ServeAnswer& answer, const ServeCommand& command, const ServedModel& model,

@@ -35,31 +35,25 @@ std::string serve_help(const ServeEngine* only) {
     engines.push_back({fmt::format("--engine {}: {}", engine.name, engine.summary), {}});
     option::add(engine.flags, engines.back().table);
   }
-  const std::string example =
-      only ? fmt::format("memtape serve meta-llama/Llama-3.1-8B --engine {} --gpu l4", only->name)
-           : "";
+  const std::string example = fmt::format(
+      "memtape serve meta-llama/Llama-3.1-8B --engine {} --gpu l4", only ? only->name : "");
   if (only) syntax.example = example;
   return option::help_text(syntax, engines);
 }
 
-/// The engine decides which flags there are, so it is looked for first.
-Result<const ServeEngine*> engine_of(const Told& told, bool& is_named) {
+/// The engine that is named, which decides what flags there are and so is looked for first.
+std::optional<std::string> named_engine(const Told& told) {
   constexpr std::string_view kFlag = "--engine";
-  std::string_view named = serve_engines().front().name;
+  std::optional<std::string> named;
   for (const option::GivenValue& given : told.values)
     if (given.name == "engine" && !given.texts.empty()) named = given.texts.front();
-  const Arguments arguments = told.words;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    const bool has_value = word.starts_with(kFlag) && word.substr(kFlag.size()).starts_with('=');
-    if (word != kFlag && !has_value) continue;
-    is_named = true;
-    if (has_value)
-      named = word.substr(kFlag.size() + 1);
-    else if (i + 1 < arguments.size())
-      named = arguments[i + 1];
+  const option::Arguments words = told.words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == kFlag && i + 1 < words.size()) named = words[i + 1];
+    if (word.starts_with("--engine=")) named = word.substr(kFlag.size() + 1);
   }
-  return find_serve_engine(named);
+  return named;
 }
 
 /// What people mean by words that are not there, before what is spelled alike.
@@ -86,20 +80,6 @@ Error unknown_flag(const ServeEngine& engine, const option::Table& table, std::s
   return error;
 }
 
-Syntax syntax_with(const ServeEngine& engine) {
-  Syntax syntax{.command = "serve",
-                .operands = {kModel},
-                .last_counts = true,
-                .truths_follow = engine.truths_follow};
-  option::add(serve_answer_options(), syntax.table);
-  option::add(serve_options(), syntax.table);
-  option::add(engine.flags, syntax.table);
-  syntax.unknown = [&engine, table = syntax.table](std::string_view typed) {
-    return unknown_flag(engine, table, typed);
-  };
-  return syntax;
-}
-
 /// Nothing is asked twice, and nothing beside --compare that it would drop.
 Result<void> questions_agree(const NamedValues& values) {
   const auto count = [&](std::string_view name) {
@@ -119,36 +99,36 @@ Result<void> questions_agree(const NamedValues& values) {
 
 }  // namespace
 
-Result<Syntax> serve_syntax_of(const Told& told) {
-  bool names_engine = false;
-  const Result<const ServeEngine*> engine = engine_of(told, names_engine);
-  if (!engine) return tl::unexpected(engine.error());
-  return syntax_with(**engine);
+Result<Syntax> serve_syntax(const Told& told) {
+  const std::optional<std::string> named = named_engine(told);
+  const Result<const ServeEngine*> found =
+      named ? find_serve_engine(*named) : &serve_engines().front();
+  if (!found) return tl::unexpected(found.error());
+  const ServeEngine* engine = *found;
+  Syntax syntax{.command = "serve",
+                .operands = {kModel},
+                .help = [only = named ? engine : nullptr] { return serve_help(only); },
+                .last_counts = true,
+                .truths_follow = engine->truths_follow};
+  option::add(serve_answer_options(), syntax.table);
+  option::add(serve_options(), syntax.table);
+  option::add(engine->flags, syntax.table);
+  syntax.unknown = [engine, table = syntax.table](std::string_view typed) {
+    return unknown_flag(*engine, table, typed);
+  };
+  return syntax;
 }
 
-Syntax serve_syntax(Arguments arguments) {
-  const Result<Syntax> syntax = serve_syntax_of({.words = arguments});
-  return syntax ? *syntax : syntax_with(serve_engines().front());
-}
-
-Result<ServeWords> read_serve_words(const Told& told) {
-  bool names_engine = false;
-  const Result<const ServeEngine*> engine = engine_of(told, names_engine);
-  if (!engine) return tl::unexpected(engine.error());
-  const Result<option::Words> words = told.by(syntax_with(**engine));
-  if (!words) return tl::unexpected(words.error());
-  if (words->asks_help) return ServeWords{{}, serve_help(names_engine ? *engine : nullptr)};
-  ServeCommand command{.model = words->operand(),
-                       .engine = std::string((*engine)->name),
-                       .html = words->text("html"),
-                       .strict = words->has("strict"),
-                       .output = output_of(*words)};
-  for (const auto& [option, value] : words->typed)
-    if (option->group != kAnswerGroup)
-      command.values.emplace_back(option->name(), option->is_switch() ? "" : value);
-  if (const Result<void> agree = questions_agree(command.values); !agree)
+Result<ServeCommand> server_of(const option::Words& words, std::size_t model,
+                               std::span<const option::Option> besides) {
+  RawOptions asked = asked_of(words, model, besides);
+  if (const Result<void> agree = questions_agree(asked.typed); !agree)
     return tl::unexpected(agree.error());
-  return ServeWords{std::move(command), ""};
+  return ServeCommand{.model = std::move(asked.model),
+                      .engine = words.text("engine", serve_engines().front().name),
+                      .values = std::move(asked.typed),
+                      .html = std::move(asked.html),
+                      .output = asked.output};
 }
 
 }  // namespace memtape::answer

@@ -52,6 +52,7 @@ std::string cell(std::string_view text) {
 }  // namespace
 
 std::string help_text(const Syntax& syntax, std::span<const Section> more) {
+  if (syntax.help) return syntax.help();
   std::string text = fmt::format("{}\nUsage: {}\n", syntax.summary, usage(syntax));
   if (!syntax.operands.empty()) text += "\nPositionals:\n";
   for (const Operand& operand : syntax.operands) text += row(operand.name, operand.help);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/comma_list.h"
 #include "base/text.h"
 
 namespace memtape::option {
@@ -39,6 +40,14 @@ const Option* find(const Table& table, std::string_view typed) {
 const Option* named(const Table& table, std::string_view name) {
   const auto at = std::ranges::find(table, name, [](const Option* o) { return o->name(); });
   return at == table.end() ? nullptr : *at;
+}
+
+std::vector<std::string> listed_choices(std::string_view form) {
+  const std::size_t open = form.find('{'), close = form.find('}');
+  if (open == form.npos || close == form.npos) return {};
+  std::vector<std::string> names = split_at_commas(form.substr(open + 1, close - open - 1));
+  std::erase(names, "...");
+  return names;
 }
 
 std::string near_option(const Table& table, std::string_view typed) {

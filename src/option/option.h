@@ -130,6 +130,9 @@ const Option* find(const Table& table, std::string_view typed);
 /// By its first name without dashes; or null.
 const Option* named(const Table& table, std::string_view name);
 
+/// The names in a form like "{linux,first-fit}", all but "...".
+std::vector<std::string> listed_choices(std::string_view form);
+
 /// "did you mean --micro-batch-size?" for a word that is no option: by what people mean by it, else
 /// by what is spelled alike; "" where nothing is near.
 std::string near_option(const Table& table, std::string_view typed);

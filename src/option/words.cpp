@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/letter_case.h"
+#include "option/value.h"
 
 namespace memtape::option {
 
@@ -36,6 +37,11 @@ class WordReader {
     most_operands_ = takes_many ? std::string::npos : syntax.operands.size();
     required_ =
         static_cast<std::size_t>(std::ranges::count_if(syntax.operands, &Operand::is_required));
+    words_.table = syntax.table;
+    if (!syntax.takes_tail) return;
+    const auto dashes = std::ranges::find(arguments, std::string_view("--"));
+    left_ = {arguments.begin(), dashes};
+    if (dashes != arguments.end()) words_.tail.assign(dashes + 1, arguments.end());
   }
 
   Result<Words> read() && {
@@ -206,8 +212,30 @@ std::string Words::text(std::string_view name, std::string_view otherwise) const
   return value ? *value : std::string(otherwise);
 }
 
+std::string Words::text_or_default(std::string_view name) const {
+  const Option* option = named(table, name);
+  return text(name, option ? option->default_text : "");
+}
+
+std::optional<std::int64_t> Words::whole(std::string_view name) const {
+  const Option* option = named(table, name);
+  const Result<Value> value =
+      option ? memtape::option::read(*option, text_or_default(name)) : Result<Value>();
+  const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+  return number ? std::optional(*number) : std::nullopt;
+}
+
 std::string Words::operand(std::size_t index) const {
   return index < operands.size() ? operands[index] : "";
+}
+
+Result<void> check_values(const Words& words, std::span<const Option> own) {
+  for (const Option& option : own)
+    for (const Typed& one : words.typed)
+      if (one.option == &option)
+        if (const Result<Value> value = read(option, one.value); !value)
+          return tl::unexpected(value.error());
+  return {};
 }
 
 Result<Words> read_words(const Syntax& syntax, Arguments arguments) {

@@ -31,6 +31,8 @@ struct Syntax {
   std::vector<Operand> operands = {};
   Table table = {};
   std::string_view summary = {}, example = {};  ///< for the help
+  std::function<std::string()> help = {};       ///< in place of the help that the tables make
+  bool takes_tail = false;                      ///< what stands behind a -- is another program's
   bool last_counts =
       false;  ///< as other programs' parsers have it: an option may be said again, and an empty word is no value
   bool truths_follow = false;  ///< "--switch false", as Python's parsers take it
@@ -46,15 +48,24 @@ struct Typed {
 
 struct Words {
   std::vector<std::string> operands;
-  std::vector<Typed> typed;  ///< in that order
+  std::vector<Typed> typed;       ///< in that order
+  std::vector<std::string> tail;  ///< behind the --
+  Table table;                    ///< what they were read against
   bool asks_help = false;
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   /// The last value that was typed for it, or null.
   const std::string* find(std::string_view name) const;
   std::string text(std::string_view name, std::string_view otherwise = {}) const;
+  /// The last value that was typed for it, else its default as the help shows it.
+  std::string text_or_default(std::string_view name) const;
+  /// The same as a number; nothing where its default is none.
+  std::optional<std::int64_t> whole(std::string_view name) const;
   std::string operand(std::size_t index = 0) const;
 };
+
+/// An error for a value that its option does not take, for the options in `own`.
+Result<void> check_values(const Words& words, std::span<const Option> own);
 
 /// "-h --help", which commands that people type take.
 extern const Option kHelp;

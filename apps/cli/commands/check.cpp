@@ -68,7 +68,7 @@ Result<RunAnswer> told_of(const Budget& budget) {
         answer::answer_train(*training, false, outside_process(), report::kEveryTensor),
         training->output.strict);
   const auto& server = std::get<ServeCommand>(*asked);
-  return told_by_answer(answer::answer_serving(server, outside_process()), server.strict);
+  return told_by_answer(answer::answer_serving(server, outside_process()), server.output.strict);
 }
 
 Error of_run(const Budget& budget, const Error& error) {
@@ -77,10 +77,10 @@ Error of_run(const Budget& budget, const Error& error) {
           error.where.empty() ? run : fmt::format("{}: {}", run, error.where), error.hint};
 }
 
-Result<std::vector<CheckedRun>> checked(const CheckOptions& options) {
-  const Result<std::vector<Budget>> budgets = read_budgets(options.file);
+Result<std::vector<CheckedRun>> checked(const std::string& file) {
+  const Result<std::vector<Budget>> budgets = read_budgets(file);
   if (!budgets) return tl::unexpected(budgets.error());
-  const Result<Lock> lock = read_lock(lock_file_of(options.file));
+  const Result<Lock> lock = read_lock(lock_file_of(file));
   if (!lock) return tl::unexpected(lock.error());
   std::vector<CheckedRun> runs;
   for (const Budget& budget : *budgets) {
@@ -99,21 +99,39 @@ Lock locked_now(const std::vector<CheckedRun>& runs) {
   return lock;
 }
 
-}  // namespace
-
-int run_check(const CheckOptions& options, Terminal& terminal) {
-  const Result<std::vector<CheckedRun>> runs = checked(options);
+int run_check(const Words& words, Terminal& terminal) {
+  const std::string file = words.operands.empty() ? "memtape.toml" : words.operand();
+  const bool updates = words.has("update");
+  const OutputOptions output = output_of(words);
+  const Result<std::vector<CheckedRun>> runs = checked(file);
   if (!runs) return terminal.fail(runs.error());
-  const bool passes = std::ranges::all_of(
-      *runs, [&](const CheckedRun& run) { return run.passes(!options.update); });
-  terminal.print(options.output.json ? json(*runs, passes) : text(*runs, options.output.quiet));
-  if (options.update) {
-    const Result<void> written = write_lock(lock_file_of(options.file), locked_now(*runs));
+  const bool passes =
+      std::ranges::all_of(*runs, [&](const CheckedRun& run) { return run.passes(!updates); });
+  terminal.print(output.json ? json(*runs, passes) : text(*runs, output.quiet));
+  if (updates) {
+    const Result<void> written = write_lock(lock_file_of(file), locked_now(*runs));
     if (!written) return terminal.fail(written.error());
   } else if (std::ranges::any_of(*runs, [](const CheckedRun& run) { return !run.locked; })) {
     terminal.note("some runs are not in the lock file: memtape check --update writes it");
   }
   return passes ? ExitCode::fits : ExitCode::does_not_fit;
 }
+
+constexpr Operand kBudgetFile{"FILE", "the runs and their limits (memtape.toml)", false};
+constexpr auto kCheckOptions = std::to_array<Option>({
+    {"--update", "", "write the lock file, whatever has grown"},
+});
+
+}  // namespace
+
+const Command kCheckCommand{
+    .name = "check",
+    .usage = "[FILE]",
+    .summary = "a budget in CI: what grew since the lock file, and why",
+    .example = "memtape check memtape.toml",
+    .operands = {&kBudgetFile, 1},
+    .own = kCheckOptions,
+    .run = run_check,
+};
 
 }  // namespace memtape::cli

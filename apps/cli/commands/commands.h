@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands, one file each: take the options, write the answer, return the exit code.
+// The commands, one file each.
 #pragma once
 
-#include "options.h"
-#include "terminal.h"
+#include "command.h"
 
 namespace memtape::cli {
 
-int run_train(const RawOptions& options, Terminal& terminal);
-int run_launch(const LaunchOptions& options, Terminal& terminal);
-int run_serve(const ServeCommand& command, Terminal& terminal);
-int run_plan_serve(const PlanServeOptions& options, Terminal& terminal);
-int run_plan_train(const PlanTrainOptions& options, Terminal& terminal);
-int run_run(const RunCommand& command, Terminal& terminal);
-int run_verify(const VerifyOptions& options, Terminal& terminal);
-int run_verify_serve(const VerifyServeOptions& options, Terminal& terminal);
-int run_replay(const ReplayOptions& options, Terminal& terminal);
-int run_fits(const FitsOptions& options, Terminal& terminal);
-int run_time(const TimeOptions& options, Terminal& terminal);
-int run_models(const ModelsOptions& options, Terminal& terminal);
-int run_gpus(const GpusOptions& options, Terminal& terminal);
-int run_explain(const ExplainOptions& options, Terminal& terminal);
-int run_detect(const DetectOptions& options, Terminal& terminal);
-int run_check(const CheckOptions& options, Terminal& terminal);
-int run_watch(const WatchCommand& command, Terminal& terminal);
-int run_mcp(const McpOptions& options, Terminal& terminal);
-int run_serve_http(const HttpOptions& options, Terminal& terminal);
-int run_web(const WebOptions& options, Terminal& terminal);
-[[gnu::weak]] int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal);
-[[gnu::weak]] int run_diff(const DiffOptions& options, Terminal& terminal);
+extern const Command kTrainCommand, kServeCommand, kRunCommand, kVerifyCommand, kPlanCommand,
+    kFitsCommand, kTimeCommand, kRecordCommand, kReplayCommand, kExplainCommand, kWatchCommand,
+    kCheckCommand, kDetectCommand, kMcpCommand, kHttpCommand, kWebCommand, kScoreboardCommand,
+    kDiffCommand, kModelsCommand, kGpusCommand;
+/// `memtape [options] -- COMMAND...`, which has no name.
+extern const Command kLaunchCommand;
+
+/// In the order of the overview.
+inline std::span<const Command* const> commands() {
+  static constexpr const Command* kCommands[] = {
+      &kTrainCommand, &kServeCommand,      &kRunCommand,    &kVerifyCommand, &kPlanCommand,
+      &kFitsCommand,  &kTimeCommand,       &kRecordCommand, &kReplayCommand, &kExplainCommand,
+      &kWatchCommand, &kCheckCommand,      &kDetectCommand, &kMcpCommand,    &kHttpCommand,
+      &kWebCommand,   &kScoreboardCommand, &kDiffCommand,   &kModelsCommand, &kGpusCommand};
+  return kCommands;
+}
+
+/// The answers of a training and of a server, however they were asked for.
+int show_training(const RawOptions& options, Terminal& terminal);
+int show_server(const ServeCommand& command, Terminal& terminal);
+/// `memtape verify serve MODEL`; `own`: the options that are not the server's.
+int verify_server(const Words& words, std::span<const Option> own, Terminal& terminal);
 
 }  // namespace memtape::cli

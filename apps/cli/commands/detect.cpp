@@ -113,17 +113,30 @@ std::string json_of(const LocalGpus& local) {
   return std::move(out).take() + "\n";
 }
 
-}  // namespace
-
-int run_detect(const DetectOptions& options, Terminal& terminal) {
+int run_detect(const Words& words, Terminal& terminal) {
+  const OutputOptions output = output_of(words);
+  const bool watches = words.has("watch");
   for (;;) {
     const LocalGpus local = local_gpus();
-    if (options.watch && !options.output.json && isatty(STDOUT_FILENO) != 0)
-      terminal.print("\033[H\033[2J");
-    terminal.print(options.output.json ? json_of(local) : text_of(local, options.output));
-    if (!options.watch || local.gpus.empty() || !terminal.flush()) return ExitCode::fits;
+    if (watches && !output.json && isatty(STDOUT_FILENO) != 0) terminal.print("\033[H\033[2J");
+    terminal.print(output.json ? json_of(local) : text_of(local, output));
+    if (!watches || local.gpus.empty() || !terminal.flush()) return ExitCode::fits;
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
 }
+
+constexpr auto kDetectOptions = std::to_array<Option>({
+    {"--watch", "", "again every second, until it is ended"},
+});
+
+}  // namespace
+
+const Command kDetectCommand{
+    .name = "detect",
+    .summary = "the GPUs of this machine: what is free now, and who holds the rest",
+    .example = "memtape detect --json",
+    .own = kDetectOptions,
+    .run = run_detect,
+};
 
 }  // namespace memtape::cli

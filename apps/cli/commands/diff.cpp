@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape diff TAPE MODEL [train options]`: the predicted step beside a recorded one, up to the
 // first event that differs.
+#include <array>
+
 #include "answer/train_request.h"
 #include "commands.h"
 #include "outside_process.h"
@@ -14,15 +16,14 @@ namespace {
 
 constexpr std::size_t kLargestTape = std::size_t{256} << 20;
 
-Result<report::TapeDiff> compare(const DiffOptions& options) {
-  const Result<std::string> text = sources::read_text_file(options.tape, kLargestTape);
+Result<report::TapeDiff> compare(const std::string& tape, const RawOptions& training) {
+  const Result<std::string> text = sources::read_text_file(tape, kLargestTape);
   if (!text) return tl::unexpected(text.error());
-  const auto recorded = parse_step_tape(*text, options.tape);
+  const auto recorded = parse_step_tape(*text, tape);
   if (!recorded) return tl::unexpected(recorded.error());
-  const Result<answer::TrainRequest> request =
-      answer::train_request(options.train, outside_process());
+  const Result<answer::TrainRequest> request = answer::train_request(training, outside_process());
   if (!request) return tl::unexpected(request.error());
-  const auto source = outside_process().model(options.train.model);
+  const auto source = outside_process().model(training.model);
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
   const Result<TrainRecipe> settled = resolved(request->recipe, *source->config);
@@ -35,13 +36,25 @@ Result<report::TapeDiff> compare(const DiffOptions& options) {
                                *recorded);
 }
 
-}  // namespace
-
-int run_diff(const DiffOptions& options, Terminal& terminal) {
-  const Result<report::TapeDiff> diff = compare(options);
+int run_diff(const Words& words, Terminal& terminal) {
+  const Result<report::TapeDiff> diff = compare(words.operand(), answer::asked_of(words, 1));
   if (!diff) return terminal.fail(diff.error());
-  if (!options.train.output.quiet) terminal.print(report::text(*diff, 4));
+  if (!output_of(words).quiet) terminal.print(report::text(*diff, 4));
   return diff->same() ? ExitCode::fits : ExitCode::does_not_fit;
 }
+
+constexpr std::array kTapeAndModel{Operand{"TAPE", "a recorded step tape (.tape)"}, answer::kModel};
+
+}  // namespace
+
+const Command kDiffCommand{
+    .name = "diff",
+    .usage = "TAPE MODEL",
+    .summary = "a predicted step beside a recorded one",
+    .example = "memtape diff step.tape config.json --sequence-length 384",
+    .operands = kTapeAndModel,
+    .takes_train = true,
+    .run = run_diff,
+};
 
 }  // namespace memtape::cli

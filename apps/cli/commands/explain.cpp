@@ -38,12 +38,13 @@ Result<void> read_text(RecordedFile& file, Explanation& e) {
   return {};
 }
 
-Result<void> read_recordings(RecordedFile& file, int device, Explanation& e) {
+Result<void> read_recordings(RecordedFile& file, std::optional<std::int64_t> device,
+                             Explanation& e) {
   Result<std::vector<Recording>> recordings = file.recordings();
   if (!recordings) return tl::unexpected(recordings.error());
   bool found = false;
   for (Recording& recording : *recordings) {
-    if (device >= 0 && recording.device != device) continue;
+    if (device && recording.device != *device) continue;
     found = true;
     e.recordings.push_back(explained(std::move(recording)));
     const Recording& kept = e.recordings.back().recording;
@@ -51,48 +52,92 @@ Result<void> read_recordings(RecordedFile& file, int device, Explanation& e) {
       e.warnings.push_back(fmt::format("{}: {}", kept.name, warning));
   }
   if (!found)
-    return memtape::bad_input(fmt::format("holds nothing of device {}", device), file.name());
+    return memtape::bad_input(fmt::format("holds nothing of device {}", device.value_or(-1)),
+                              file.name());
   return {};
 }
 
-Result<Explanation> explain(const ExplainOptions& options) {
+Result<Explanation> explain(const Words& words) {
   Explanation e;
   std::optional<RecordedFile::Kind> first;
-  for (const std::string& path : options.files) {
+  for (const std::string& path : words.operands) {
     Result<RecordedFile> file = RecordedFile::open(path);
     if (!file) return tl::unexpected(file.error());
     if (!first) first = file->kind();
     e.files.push_back(file->name());
     const Result<void> read = file->kind() == RecordedFile::Kind::text
                                   ? read_text(*file, e)
-                                  : read_recordings(*file, options.device, e);
+                                  : read_recordings(*file, words.whole("device"), e);
     if (!read) return tl::unexpected(read.error());
   }
   e.kind = kind_of(e, *first);
-  if (!options.against.empty())
-    if (const Result<void> laid = lay_beside(options.against, e); !laid)
+  const std::vector<std::string> against =
+      words.has("against") ? std::vector{words.text("against")} : words.tail;
+  if (!against.empty())
+    if (const Result<void> laid = lay_beside(against, e); !laid)
       return tl::unexpected(laid.error());
   return e;
 }
 
-}  // namespace
-
-int run_explain(const ExplainOptions& options, Terminal& terminal) {
-  const Result<Explanation> explanation = explain(options);
+int run_explain(const Words& words, Terminal& terminal) {
+  const Result<Explanation> explanation = explain(words);
   if (!explanation) return terminal.fail(explanation.error());
-  if (!options.html.empty()) {
+  if (const std::string* html = words.find("html")) {
     if (explanation->recordings.empty())
       return terminal.fail({ErrorKind::bad_input, "needs a snapshot or a trace to draw", "--html",
                             "torch.cuda.memory._dump_snapshot(FILE)"});
-    if (const auto written = sources::write_file(options.html, report::html(*explanation));
-        !written)
+    if (const auto written = sources::write_file(*html, report::html(*explanation)); !written)
       return terminal.fail(written.error());
   }
   const report::Style style{.colour = terminal.colour()};
-  terminal.print(options.output.json    ? report::json(*explanation)
-                 : options.output.quiet ? report::quiet_text(*explanation)
-                                        : report::text(*explanation, style, terminal.width()));
+  const OutputOptions output = output_of(words);
+  terminal.print(output.json    ? report::json(*explanation)
+                 : output.quiet ? report::quiet_text(*explanation)
+                                : report::text(*explanation, style, terminal.width()));
   return ExitCode::fits;
 }
+
+/// `memtape explain FILE... [--against 'train MODEL ...' | --against -- COMMAND]`: the tail begins
+/// with the --.
+Result<Words> read_files_and_against(const Syntax& syntax, Arguments typed) {
+  const auto dashes = std::ranges::find(typed, std::string_view("--"));
+  if (dashes == typed.end()) return option::read_words(syntax, typed);
+  const Arguments before(typed.begin(), dashes);
+  if (before.empty() || before.back() != std::string_view("--against"))
+    return tl::unexpected(
+        option::mistake(syntax, "a command stands without --against before its --"));
+  Result<Words> words = option::read_words(syntax, before.first(before.size() - 1));
+  if (!words || words->asks_help) return words;
+  if (words->has("against"))
+    return tl::unexpected(option::mistake(syntax, "--against is given twice"));
+  words->tail.assign(dashes, typed.end());
+  return words;
+}
+
+constexpr Operand kEvidence{"FILE", "snapshots, traces, logs or messages; - is standard input",
+                            true, true};
+constexpr auto kExplainOptions = std::to_array<Option>({
+    {"--against", "'train MODEL ...'", "a prediction to lay it beside, or: --against -- COMMAND"},
+    {"--device",
+     "N",
+     "only this one, of a snapshot of several",
+     {},
+     option::Whole{.least = 0, .most = 1 << 20}},
+    {"--html", "FILE", "write a page: memory over time, by stack, by segment",
+     answer::kAnswerGroup},
+});
+
+}  // namespace
+
+const Command kExplainCommand{
+    .name = "explain",
+    .usage = "FILE...",
+    .summary = "a snapshot, log or error message: what held the memory",
+    .example = "memtape explain snapshot.pickle",
+    .operands = {&kEvidence, 1},
+    .own = kExplainOptions,
+    .read = read_files_and_against,
+    .run = run_explain,
+};
 
 }  // namespace memtape::cli

@@ -12,23 +12,36 @@
 #include "progress_line.h"
 
 namespace memtape::cli {
+namespace {
 
-int run_fits(const FitsOptions& options, Terminal& terminal) {
+int run_fits(const Words& words, Terminal& terminal) {
   const Result<answer::FitsAnswer> answer = [&] {
     ProgressLine line(terminal, true, std::chrono::milliseconds(200));
     std::mutex one_at_a_time;
-    return answer::fits(options, outside_process(), [&](std::size_t done, std::size_t all) {
-      const std::scoped_lock lock(one_at_a_time);
-      line.show([&] { return fmt::format("{} of {} models", done, all); });
-    });
+    return answer::fits(answer::asked_of(words), outside_process(),
+                        [&](std::size_t done, std::size_t all) {
+                          const std::scoped_lock lock(one_at_a_time);
+                          line.show([&] { return fmt::format("{} of {} models", done, all); });
+                        });
   }();
   if (!answer) return terminal.fail(answer.error());
-  if (options.output.json)
+  const OutputOptions output = output_of(words);
+  if (output.json)
     terminal.print(answer::json(*answer));
   else
-    terminal.print(options.output.quiet ? answer::quiet_text(*answer)
-                                        : answer::text(*answer, terminal.width()));
+    terminal.print(output.quiet ? answer::quiet_text(*answer)
+                                : answer::text(*answer, terminal.width()));
   return answer->models.empty() ? ExitCode::does_not_fit : ExitCode::fits;
 }
+
+}  // namespace
+
+const Command kFitsCommand{
+    .name = "fits",
+    .summary = "which models this machine can chat with or train",
+    .example = "memtape fits --gpu rtx-3060-12gb --host-memory 64GiB --size 7B..40B",
+    .syntax = [](Arguments) -> Result<Syntax> { return answer::fits_syntax(); },
+    .run = run_fits,
+};
 
 }  // namespace memtape::cli

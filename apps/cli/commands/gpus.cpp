@@ -97,17 +97,29 @@ std::string entry_text(const Gpu& gpu) {
   return text;
 }
 
-}  // namespace
-
-int run_gpus(const GpusOptions& options, Terminal& terminal) {
-  const Result<std::vector<Gpu>> gpus = answer::gpus_named(options.id);
+int run_gpus(const Words& words, Terminal& terminal) {
+  const std::string id = words.operand();
+  const OutputOptions output = output_of(words);
+  const Result<std::vector<Gpu>> gpus = answer::gpus_named(id);
   if (!gpus) return terminal.fail(gpus.error());
-  if (options.output.json)
+  if (output.json)
     terminal.print(answer::gpus_json(*gpus));
   else
-    terminal.print(options.id.empty() ? catalog_text(*gpus, options.output)
-                                      : entry_text(gpus->front()));
+    terminal.print(id.empty() ? catalog_text(*gpus, output) : entry_text(gpus->front()));
   return ExitCode::fits;
 }
+
+constexpr Operand kGpu{"ID", "only this entry, in full", false};
+
+}  // namespace
+
+const Command kGpusCommand{
+    .name = "gpus",
+    .usage = "[ID]",
+    .summary = "the GPUs that are known by name",
+    .example = "memtape gpus h100-80gb",
+    .operands = {&kGpu, 1},
+    .run = run_gpus,
+};
 
 }  // namespace memtape::cli

@@ -5,13 +5,26 @@
 #include "outside_process.h"
 
 namespace memtape::cli {
+namespace {
 
-int run_launch(const LaunchOptions& options, Terminal& terminal) {
-  const Result<answer::Launched> launched = answer::launched(options, outside_process());
+int run_launch(const Words& words, Terminal& terminal) {
+  const Result<answer::Launched> launched = answer::launched(words, outside_process());
   if (!launched) return terminal.fail(launched.error());
   if (const auto* training = std::get_if<RawOptions>(&*launched))
-    return run_train(*training, terminal);
-  return run_serve(std::get<ServeCommand>(*launched), terminal);
+    return show_training(*training, terminal);
+  return show_server(std::get<ServeCommand>(*launched), terminal);
 }
+
+}  // namespace
+
+const Command kLaunchCommand{
+    .name = "-- COMMAND...",
+    .summary = "a launch command, predicted without running it",
+    .example =
+        "memtape --gpu h100-80gb -- torchrun --nproc-per-node 8 pretrain_gpt.py "
+        "--num-layers 12 ...",
+    .syntax = [](Arguments) -> Result<Syntax> { return answer::launch_syntax(); },
+    .run = run_launch,
+};
 
 }  // namespace memtape::cli

@@ -14,8 +14,8 @@
 #include "answer/answer.h"
 #include "answer/request.h"
 #include "base/text.h"
+#include "command_line.h"
 #include "commands.h"
-#include "run_words.h"
 #include "service/answer_process.h"
 #include "service/mcp.h"
 #include "service/option_schema.h"
@@ -146,7 +146,7 @@ Printed printed(const std::vector<std::string>& words, const std::string& input)
   std::FILE* beside = open_memstream(&errors, &errors_size);
   Terminal terminal(to, beside, {});
   Printed printed;
-  printed.code = run_words(arguments, terminal);
+  printed.code = run_command_line(arguments, terminal);
   std::fclose(to);
   std::fclose(beside);
   printed.output.assign(output, output_size);
@@ -188,10 +188,8 @@ Result<ToolAnswer> call(const Tool& tool, const Json& arguments, int seconds) {
   return ToolAnswer{both["text"].get<std::string>(), std::move(both["json"])};
 }
 
-}  // namespace
-
-int run_mcp(const McpOptions& options, Terminal& terminal) {
-  const int seconds = options.seconds;
+int run_mcp(const Words& words, Terminal& terminal) {
+  const int seconds = static_cast<int>(*words.whole("seconds"));
   service::McpSession session(tools(), [seconds](const Tool& tool, const Json& arguments) {
     return call(tool, arguments, seconds);
   });
@@ -203,5 +201,19 @@ int run_mcp(const McpOptions& options, Terminal& terminal) {
   }
   return ExitCode::fits;
 }
+
+constexpr auto kMcpOptions = std::to_array<Option>({
+    {"--seconds", "N", "the longest that one answer may take", {}, option::Whole{1, 86400}, "60"},
+});
+
+}  // namespace
+
+const Command kMcpCommand{
+    .name = "mcp",
+    .summary = "the Model Context Protocol over standard input, for agents",
+    .example = "claude mcp add memtape -- memtape mcp",
+    .own = kMcpOptions,
+    .run = run_mcp,
+};
 
 }  // namespace memtape::cli

@@ -97,20 +97,20 @@ std::string facts_text(const ModelFacts& facts, std::size_t width) {
   return text;
 }
 
-int run_one(const ModelsOptions& options, Terminal& terminal) {
-  const Result<ModelSource> source = outside_process().model(options.id);
+int run_one(const std::string& id, const OutputOptions& output, Terminal& terminal) {
+  const Result<ModelSource> source = outside_process().model(id);
   if (!source) {
-    const std::vector<CatalogEntry> found = models_with(options.id);
-    const bool is_part = options.id.find('/') == std::string::npos && !found.empty();
+    const std::vector<CatalogEntry> found = models_with(id);
+    const bool is_part = id.find('/') == std::string::npos && !found.empty();
     if (!is_part) return terminal.fail(source.error());
-    terminal.print(options.output.json ? models_json(found) : catalog_text(found, options.output));
+    terminal.print(output.json ? models_json(found) : catalog_text(found, output));
     return ExitCode::fits;
   }
   const ModelFacts facts = facts_of(*source);
   if (source->config)
     if (const Result<void> checked = source->config->check(); !checked)
       return terminal.fail(checked.error());
-  if (options.output.json) {
+  if (output.json) {
     terminal.print(model_json(facts));
     return ExitCode::fits;
   }
@@ -119,13 +119,25 @@ int run_one(const ModelsOptions& options, Terminal& terminal) {
   return ExitCode::fits;
 }
 
-}  // namespace
-
-int run_models(const ModelsOptions& options, Terminal& terminal) {
-  if (!options.id.empty()) return run_one(options, terminal);
-  terminal.print(options.output.json ? models_json(model_catalog())
-                                     : catalog_text(model_catalog(), options.output));
+int run_models(const Words& words, Terminal& terminal) {
+  const OutputOptions output = output_of(words);
+  if (!words.operand().empty()) return run_one(words.operand(), output, terminal);
+  terminal.print(output.json ? models_json(model_catalog())
+                             : catalog_text(model_catalog(), output));
   return ExitCode::fits;
 }
+
+constexpr Operand kOneModel{"ID", "only this entry, in full", false};
+
+}  // namespace
+
+const Command kModelsCommand{
+    .name = "models",
+    .usage = "[ID]",
+    .summary = "the models that are known by name",
+    .example = "memtape models meta-llama/Llama-3.1-8B",
+    .operands = {&kOneModel, 1},
+    .run = run_models,
+};
 
 }  // namespace memtape::cli

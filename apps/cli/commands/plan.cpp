@@ -69,9 +69,7 @@ Result<void> write_files(const answer::ExportRequest& request, const PlanAnswer&
   return {};
 }
 
-}  // namespace
-
-int run_plan_serve(const PlanServeOptions& options, Terminal& terminal) {
+int plan_servers(const RawOptions& options, Terminal& terminal) {
   const auto exported = asked_folder(options.values);
   if (!exported) return terminal.fail(exported.error());
   const Result<PlanAnswer> answer = answer::plan_serve(options, outside_process());
@@ -83,7 +81,7 @@ int run_plan_serve(const PlanServeOptions& options, Terminal& terminal) {
   return answer->plans.empty() ? ExitCode::does_not_fit : ExitCode::fits;
 }
 
-int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
+int plan_training(const RawOptions& options, Terminal& terminal) {
   const auto exported = asked_folder(options.values);
   if (!exported) return terminal.fail(exported.error());
   const Result<PlanAnswer> answer = [&] {
@@ -96,11 +94,43 @@ int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
              [&line](const plan::Progress& p) { line.show([&p] { return progress_text(p); }); }});
   }();
   if (!answer) return terminal.fail(answer.error());
-  print(*answer, options.output, options.train.csv, terminal);
+  print(*answer, options.output, options.csv, terminal);
   if (*exported)
     if (const auto written = write_files(**exported, *answer, terminal); !written)
       return terminal.fail(written.error());
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }
+
+/// What is planned stands before the model.
+Result<Syntax> plan_syntax(Arguments typed) {
+  const bool serves = !typed.empty() && typed.front() == std::string_view("serve");
+  Syntax syntax = serves ? answer::plan_serve_syntax() : answer::plan_train_syntax();
+  syntax.operands.insert(syntax.operands.begin(),
+                         {"QUESTION", serves ? "what is planned: serve"
+                                             : "what is planned: train, or serve with its own "
+                                               "options"});
+  return syntax;
+}
+
+int run_plan(const Words& words, Terminal& terminal) {
+  const RawOptions options = answer::asked_of(words, 1);
+  if (words.operand() == "serve") return plan_servers(options, terminal);
+  if (words.operand() == "train") return plan_training(options, terminal);
+  return terminal.fail(option::mistake(
+      {.command = "plan"}, fmt::format("cannot plan '{}', only train and serve", words.operand())));
+}
+
+}  // namespace
+
+const Command kPlanCommand{
+    .name = "plan",
+    .usage = "STEP MODEL",
+    .summary = "what fits, ranked by time or cost, ready to launch",
+    .example =
+        "memtape plan train meta-llama/Llama-3.1-70B --gpu h100-80gb --gpus 64 "
+        "--global-batch-size 256",
+    .syntax = plan_syntax,
+    .run = run_plan,
+};
 
 }  // namespace memtape::cli

@@ -12,35 +12,36 @@
 namespace memtape::cli {
 namespace {
 
-Result<std::optional<DriverPlacement>> placement_of(const ReplayOptions& options) {
-  if (options.driver_placement.empty())
-    return options.place_segments ? std::optional(DriverPlacement::linux_regions) : std::nullopt;
-  return driver_placement_from_name(options.driver_placement).map([](DriverPlacement placement) {
-    return std::optional(placement);
-  });
+Result<std::optional<DriverPlacement>> placement_of(const Words& words) {
+  const std::string* named = words.find("driver-placement");
+  if (!named || named->empty())
+    return words.has("place-segments") ? std::optional(DriverPlacement::linux_regions)
+                                       : std::nullopt;
+  return driver_placement_from_name(*named).map(
+      [](DriverPlacement placement) { return std::optional(placement); });
 }
 
 /// The trace of the device that was asked for, else of the first that has one.
-Result<RecordedTrace> read_trace(const ReplayOptions& options, Terminal& terminal) {
-  auto file = RecordedFile::open(options.trace);
+Result<RecordedTrace> read_trace(const Words& words, Terminal& terminal) {
+  const std::string name = words.operand();
+  const std::optional<std::int64_t> device = words.whole("device");
+  auto file = RecordedFile::open(name);
   if (!file) return tl::unexpected(file.error());
   if (file->kind() == RecordedFile::Kind::text)
-    return memtape::bad_input("is no recording of an allocator", options.trace,
+    return memtape::bad_input("is no recording of an allocator", name,
                               "a pickle of torch.cuda.memory._snapshot(), or a trace");
   auto recordings = file->recordings();
   if (!recordings) return tl::unexpected(recordings.error());
   for (Recording& recording : *recordings) {
-    if (options.device >= 0 && recording.device != options.device) continue;
-    if (options.device < 0 && recording.trace.events.empty() && &recording != &recordings->back())
-      continue;
-    if (options.device < 0 && recordings->size() > 1)
-      terminal.note(fmt::format("{} holds {} devices, this is device {} (--device N)",
-                                options.trace, recordings->size(), recording.device));
+    if (device && recording.device != *device) continue;
+    if (!device && recording.trace.events.empty() && &recording != &recordings->back()) continue;
+    if (!device && recordings->size() > 1)
+      terminal.note(fmt::format("{} holds {} devices, this is device {} (--device N)", name,
+                                recordings->size(), recording.device));
     for (const std::string& warning : recording.warnings) terminal.note(warning);
     return std::move(recording.trace);
   }
-  return memtape::bad_input(fmt::format("holds nothing of device {}", options.device),
-                            options.trace);
+  return memtape::bad_input(fmt::format("holds nothing of device {}", device.value_or(-1)), name);
 }
 
 /// Lines count from 1 and the header is the first; behind the last event stands the final state.
@@ -99,20 +100,44 @@ std::string json_of(const RecordedTrace& trace, const ReplayReport& report,
       stats.num_alloc_retries, stats.num_ooms);
 }
 
-}  // namespace
-
-int run_replay(const ReplayOptions& options, Terminal& terminal) {
-  const auto placement = placement_of(options);
+int run_replay(const Words& words, Terminal& terminal) {
+  const auto placement = placement_of(words);
   if (!placement) return terminal.fail(placement.error());
-  const auto trace = read_trace(options, terminal);
+  const auto trace = read_trace(words, terminal);
   if (!trace) return terminal.fail(trace.error());
   const ReplayReport report = replay(*trace, {*placement});
   const std::string_view how = *placement ? name(**placement) : "recorded";
-  if (options.output.json)
+  const OutputOptions output = output_of(words);
+  if (output.json)
     terminal.print(json_of(*trace, report, how));
-  else if (report.disagreement || !options.output.quiet)
+  else if (report.disagreement || !output.quiet)
     terminal.print(text_of(*trace, report, how));
   return report.disagreement ? ExitCode::does_not_fit : ExitCode::fits;
 }
+
+constexpr Operand kRecording{"TRACE",
+                             "a memory snapshot (.pickle) or a recorded trace "
+                             "(.jsonl, .jsonl.gz)"};
+constexpr auto kReplayOptions = std::to_array<Option>({
+    {"--place-segments", "", "put segments where the driver would, not where the trace says"},
+    {"--driver-placement", "{linux,first-fit}", "how the driver places segments"},
+    {"--device",
+     "N",
+     "of a snapshot of several devices",
+     {},
+     option::Whole{.least = 0, .most = 1 << 20}},
+});
+
+}  // namespace
+
+const Command kReplayCommand{
+    .name = "replay",
+    .usage = "TRACE",
+    .summary = "play a recorded allocator trace through the replica",
+    .example = "memtape replay trace.jsonl.gz",
+    .operands = {&kRecording, 1},
+    .own = kReplayOptions,
+    .run = run_replay,
+};
 
 }  // namespace memtape::cli

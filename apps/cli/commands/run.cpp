@@ -103,37 +103,83 @@ Result<void> keep_snapshot(const PhantomRequest& request, const RunFolder& folde
   return {};
 }
 
-Result<void> keep_page(const RunCommand& command, const PhantomRequest& request,
+Result<void> keep_page(const RawOptions& asked, const PhantomRequest& request,
                        const RunFolder& folder, const report::PhantomRun& run) {
-  if (command.html.empty()) return {};
-  const Result<std::string> page = run_page(command, request, folder, run);
+  if (asked.html.empty()) return {};
+  const Result<std::string> page = run_page(asked, request, folder, run);
   if (!page) return tl::unexpected(page.error());
-  return sources::write_file(command.html, *page);
+  return sources::write_file(asked.html, *page);
 }
 
-}  // namespace
-
-int run_run(const RunCommand& command, Terminal& terminal) {
-  Result<PhantomRequest> request = phantom_run::phantom_request(command.values, command.command);
+int run_run(const Words& words, Terminal& terminal) {
+  const RawOptions asked = answer::asked_of(words);
+  const OutputOptions& output = asked.output;
+  Result<PhantomRequest> request = phantom_run::phantom_request(asked.values, words.tail);
   if (!request) return terminal.fail(request.error());
-  request->json = command.output.json;
-  request->quiet = command.output.quiet;
-  request->snapshot = command.snapshot;
-  request->tape = !command.html.empty();
+  request->json = output.json;
+  request->quiet = output.quiet;
+  request->snapshot = asked.snapshot;
+  request->tape = !asked.html.empty();
   const Result<RunFolder> folder = RunFolder::make();
   if (!folder) return terminal.fail(folder.error());
   const auto run = run_on_phantoms(*request, *folder, terminal);
   if (!run) return terminal.fail(run.error());
   if (const Result<void> kept = keep_snapshot(*request, *folder, *run); !kept)
     terminal.note(kept.error().line());
-  if (const Result<void> kept = keep_page(command, *request, *folder, *run); !kept)
+  if (const Result<void> kept = keep_page(asked, *request, *folder, *run); !kept)
     terminal.note(kept.error().line());
-  terminal.print(command.output.json    ? report::json(*run)
-                 : command.output.quiet ? report::quiet_text(*run)
-                                        : "\n" + report::text(*run));
+  terminal.print(output.json    ? report::json(*run)
+                 : output.quiet ? report::quiet_text(*run)
+                                : "\n" + report::text(*run));
   if (run->signal)
     terminal.note(fmt::format("{} was ended by signal {}", request->command.front(), run->signal));
   return run->exit_code;
 }
+
+constexpr std::string_view kDevice = "Device", kProgram = "Program", kValues = "Values";
+constexpr auto kRunOptions = std::to_array<Option>({
+    {"--gpu", "NAME", "kind of the phantom GPUs (h100-80gb; memtape gpus lists them)", kDevice},
+    {"--gpus", "N", "how many there are", kDevice, {}, "1"},
+    {"--gpu-memory-bytes", "N", "total memory of each, instead of the catalog's figure", kDevice},
+    {"--context-bytes", "N", "memory of a CUDA context, instead of the catalog's figure", kDevice},
+    {"--driver-placement", "{linux,first-fit}", "where the driver puts segments", kDevice},
+    {"--rank", "R", "the program plays rank R alone; collectives succeed at once", kProgram},
+    {"--world", "N", "of so many ranks", kProgram},
+    {"--stop-after", "N", "end the program after N optimizer steps", kProgram},
+    {"--steps", "N", "the same", kProgram},
+    {"--history", "N", "allocator events that are kept for the tables", kProgram, {}, "300000"},
+    {"--events", "{complete,wait}",
+     "recorded events are done at once, or at the next synchronisation", kValues},
+    {"--backing", "BYTES", "carry out copies and fills up to that size (0: none)", kValues},
+    {"--values", "{steer,none}",
+     "small tensors have their values on the host (steer), or every read gives zeros", kValues},
+    {"--imbalance",
+     "X",
+     "routing that is invented: the fullest expert gets X times the mean",
+     kValues,
+     {},
+     "1"},
+    {"--host-init", "{skip,real}",
+     "large models built on the host keep no initial values (skip), or get them", kValues},
+    {"--most-reads", "N",
+     "end a program that reads the same value at one line so often, and gets no further "
+     "(10000; 0: never)",
+     kValues},
+    {"--lone-byte", "B", "what a single byte read from the device is", kValues, {}, "1"},
+    {"--snapshot", "FILE", "write the pickle of the fullest process' torch", answer::kAnswerGroup},
+    {"--html", "FILE", "write a page of the last step, tensor by tensor", answer::kAnswerGroup},
+});
+
+}  // namespace
+
+const Command kRunCommand{
+    .name = "run",
+    .usage = "-- COMMAND...",
+    .summary = "a program on phantom GPUs: its real memory, without a GPU",
+    .example = "memtape run --gpu a100-80gb -- python train.py",
+    .own = kRunOptions,
+    .takes_tail = true,
+    .run = run_run,
+};
 
 }  // namespace memtape::cli

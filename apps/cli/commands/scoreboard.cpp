@@ -6,7 +6,7 @@
 
 #include "answer/serve_request.h"
 #include "answer/train_request.h"
-#include "command_line.h"
+#include "asked.h"
 #include "commands.h"
 #include "gzip_file.h"
 #include "outside_process.h"
@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t kMostRowBytes = std::size_t{256} << 20;
 
-Result<Request> request_of(const TruthRow& row) {
-  std::vector<const char*> words;
-  for (const std::string& arg : row.args) words.push_back(arg.c_str());
-  return parse_command_line(words);
+Result<answer::Launched> request_of(const TruthRow& row) {
+  const std::string command = row.args.empty() ? "" : row.args.front();
+  if (command == "train" || command == "serve") return asked_by(row.args);
+  return unsupported("only train and serve are replayed", row.id);
 }
 
 /// An answer as JSON, and the family of its model.
@@ -54,14 +54,10 @@ struct Predict {
     if (!answer) return tl::unexpected(answer.error());
     return Answered{report::json(*answer), answer->model.family};
   }
-  template <class Other>
-  Result<Answered> operator()(const Other&) const {
-    return unsupported("only train and serve are replayed", row.id);
-  }
 };
 
 Result<Answered> predict(const TruthRow& row) {
-  const Result<Request> request = request_of(row);
+  const Result<answer::Launched> request = request_of(row);
   if (!request) return tl::unexpected(request.error());
   const Result<Config> config = Config::parse(row.config, "config");
   if (!config) return tl::unexpected(config.error());
@@ -123,22 +119,38 @@ Result<std::vector<TruthRow>> read_rows(const std::string& file) {
   return parse_truth_rows(*text, configs, file);
 }
 
-}  // namespace
-
-int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal) {
+int run_scoreboard(const Words& words, Terminal& terminal) {
   std::vector<report::ScoredRow> scored;
-  for (const std::string& file : options.files) {
+  for (const std::string& file : words.operands) {
     const Result<std::vector<TruthRow>> rows = read_rows(file);
     if (!rows) return terminal.fail(rows.error());
     for (const TruthRow& row : *rows) scored.push_back(score(row));
   }
-  if (options.output.json)
+  const OutputOptions output = output_of(words);
+  if (output.json)
     terminal.print(report::score_json(scored));
-  else if (options.markdown)
+  else if (words.has("markdown"))
     terminal.print(report::score_markdown(scored));
   else
-    terminal.print(report::score_text(scored, options.output.quiet ? 0 : 20));
+    terminal.print(report::score_text(scored, output.quiet ? 0 : 20));
   return ExitCode::fits;
 }
+
+constexpr Operand kTruth{"FILE", "truth rows (.jsonl)", true, true};
+constexpr auto kScoreboardOptions = std::to_array<Option>({
+    {"--markdown", "", "tables for docs/accuracy.md"},
+});
+
+}  // namespace
+
+const Command kScoreboardCommand{
+    .name = "scoreboard",
+    .usage = "FILE...",
+    .summary = "replay truth rows: how often right to the byte",
+    .example = "memtape scoreboard tests/truth/torch_steps.jsonl",
+    .operands = {&kTruth, 1},
+    .own = kScoreboardOptions,
+    .run = run_scoreboard,
+};
 
 }  // namespace memtape::cli

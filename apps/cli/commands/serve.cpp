@@ -23,7 +23,7 @@ void print(const answer::OneServer& server, const OutputOptions& output, Termina
 
 }  // namespace
 
-int run_serve(const ServeCommand& command, Terminal& terminal) {
+int show_server(const ServeCommand& command, Terminal& terminal) {
   const Result<answer::Serving> serving = answer::answer_serving(command, outside_process());
   if (!serving) return terminal.fail(serving.error());
   if (const auto* one = std::get_if<answer::OneServer>(&*serving); one && !command.html.empty())
@@ -35,7 +35,20 @@ int run_serve(const ServeCommand& command, Terminal& terminal) {
     terminal.print(answer::json(*serving));
   else
     std::visit([&](const auto& told) { print(told, command.output, terminal); }, *serving);
-  return answer::exit_code(*serving, command.strict);
+  return answer::exit_code(*serving, command.output.strict);
 }
+
+const Command kServeCommand{
+    .name = "serve",
+    .usage = "MODEL",
+    .summary = "an inference server, per GPU",
+    .example = "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize Q4_K_M",
+    .syntax = [](Arguments typed) { return answer::serve_syntax({.words = typed}); },
+    .run =
+        [](const Words& words, Terminal& terminal) {
+          const Result<ServeCommand> command = answer::server_of(words);
+          return command ? show_server(*command, terminal) : terminal.fail(command.error());
+        },
+};
 
 }  // namespace memtape::cli

@@ -136,10 +136,10 @@ std::string answer_text(const TimeQuestion& q, const StepClock& clock) {
   return text;
 }
 
-}  // namespace
-
-int run_time(const TimeOptions& options, Terminal& terminal) {
-  const Result<std::string> text = sources::read_text_file(options.file, kMostText);
+int run_time(const Words& words, Terminal& terminal) {
+  const std::string file = words.operand();
+  const bool as_json = output_of(words).json;
+  const Result<std::string> text = sources::read_text_file(file, kMostText);
   if (!text) return terminal.fail(text.error());
   Clocks clocks;
   std::size_t number = 0;
@@ -150,7 +150,7 @@ int run_time(const TimeOptions& options, Terminal& terminal) {
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const std::string where = fmt::format("{}:{}", options.file, number);
+    const std::string where = fmt::format("{}:{}", file, number);
     const Result<TimeQuestion> question = time::read_time_question(line, where);
     if (!question) return terminal.fail(question.error());
     const Result<const StepClock*> clock = clocks.of(*question);
@@ -159,10 +159,22 @@ int run_time(const TimeOptions& options, Terminal& terminal) {
       error.where = where + (error.where.empty() ? "" : ": " + error.where);
       return terminal.fail(error);
     }
-    terminal.print(options.output.json ? answer_json(*question, **clock)
-                                       : answer_text(*question, **clock));
+    terminal.print(as_json ? answer_json(*question, **clock) : answer_text(*question, **clock));
   }
   return ExitCode::fits;
 }
+
+constexpr Operand kTimeQuestions{"QUESTIONS", "a JSON object a line"};
+
+}  // namespace
+
+const Command kTimeCommand{
+    .name = "time",
+    .usage = "QUESTIONS",
+    .summary = "the time of steps and servers by their sizes",
+    .example = "memtape time q.jsonl",
+    .operands = {&kTimeQuestions, 1},
+    .run = run_time,
+};
 
 }  // namespace memtape::cli

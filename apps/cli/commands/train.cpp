@@ -45,7 +45,7 @@ void print(const RawOptions&, const Many& many, Terminal& terminal) {
 
 }  // namespace
 
-int run_train(const RawOptions& options, Terminal& terminal) {
+int show_training(const RawOptions& options, Terminal& terminal) {
   const bool draws = !options.output.json && !options.output.quiet;
   const bool wants_trace = draws || options.csv || options.output.explain ||
                            !options.html.empty() || !options.snapshot.empty();
@@ -61,5 +61,15 @@ int run_train(const RawOptions& options, Terminal& terminal) {
     std::visit([&](const auto& told) { print(options, told, terminal); }, *training);
   return answer::exit_code(*training, options.output.strict);
 }
+
+const Command kTrainCommand{
+    .name = "train",
+    .usage = "MODEL",
+    .summary = "one training step, per GPU",
+    .example = "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb",
+    .syntax = [](Arguments) -> Result<Syntax> { return answer::train_syntax(); },
+    .run = [](const Words& words,
+              Terminal& terminal) { return show_training(answer::asked_of(words), terminal); },
+};
 
 }  // namespace memtape::cli

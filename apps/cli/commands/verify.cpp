@@ -52,10 +52,6 @@ Result<report::Verification> verification_of(const RealQuestion& q,
   return v;
 }
 
-Result<std::string> show_script(const RealQuestion& q, const VerifyOptions& options) {
-  return phantom_run::step_script(step_of(q, options.python, options.id), "/tmp");
-}
-
 std::vector<std::string> row_arguments(const RawOptions& options) {
   std::vector<std::string> words{"train", "{config}"};
   for (const auto& [name, value] : options.values) {
@@ -75,20 +71,20 @@ Result<void> keep_file(const fs::path& from, const fs::path& to) {
 }
 
 /// Appends the row to torch_steps.jsonl and puts tape and trace beside it.
-Result<void> keep(const RealQuestion& q, const VerifyOptions& options,
+Result<void> keep(const RealQuestion& q, const RawOptions& asked,
+                  const phantom_run::StepRequest& step, const std::string& folder_of_rows,
                   const phantom_run::RealStep& real, const phantom_run::RunFolder& folder) {
-  const std::string id = step_of(q, options.python, options.id).name;
+  const std::string id = step.name;
   std::string stem = id;
   std::ranges::replace(stem, '/', '_');
-  const fs::path into = options.into;
+  const fs::path into = folder_of_rows;
   for (const auto& [file, end] :
        {std::pair("step.tape", ".tape"), std::pair("trace.jsonl.gz", ".jsonl.gz")})
     if (const Result<void> kept =
             keep_file(folder.path() / file, into / "torch_traces" / (stem + end));
         !kept)
       return kept;
-  nlohmann::ordered_json row{
-      {"id", id}, {"model", q.source.id}, {"args", row_arguments(options.train)}};
+  nlohmann::ordered_json row{{"id", id}, {"model", q.source.id}, {"args", row_arguments(asked)}};
   row["config"] = nlohmann::ordered_json::parse(q.source.config->json(), nullptr, false);
   row["stack"] = real.stack;
   row["expect"] = nlohmann::ordered_json::parse(real.expect_json, nullptr, false);
@@ -101,31 +97,101 @@ Result<void> keep(const RealQuestion& q, const VerifyOptions& options,
   return {};
 }
 
-}  // namespace
+constexpr auto kVerifyOptions = std::to_array<Option>({
+    {"--show-script", "", "print the script of the real step and stop"},
+});
+/// Beside a server's own options.
+constexpr auto kVerifyServerOptions = std::to_array<Option>({
+    kVerifyOptions.front(),
+    {"--python", "PATH", "the interpreter that runs the engine"},
+});
+constexpr auto kRecordOptions = std::to_array<Option>({
+    {"--show-script", "", "print the script of the real step and stop"},
+    {"--into", "FOLDER", "folder for the row, its tape and its trace"},
+    {"--id", "NAME", "name of the row"},
+});
+constexpr std::array kVerifyOperands{
+    Operand{"STEP", "what is run: train, or serve with its own options"}, answer::kModel};
+constexpr std::array kRecordOperands{Operand{"STEP", "what is run: train"}, answer::kModel};
 
-int run_verify(const VerifyOptions& options, Terminal& terminal) {
-  const Result<RealQuestion> question = real_question(options.train);
+int run_step(const Words& words, bool records, Terminal& terminal) {
+  const RawOptions asked = answer::asked_of(
+      words, 1, records ? std::span<const Option>(kRecordOptions) : kVerifyOptions);
+  const Result<RealQuestion> question = real_question(asked);
   if (!question) return terminal.fail(question.error());
-  if (options.show_script) {
-    const Result<std::string> script = show_script(*question, options);
-    if (!script) return terminal.fail(script.error());
-    terminal.print(*script);
-    return ExitCode::fits;
-  }
+  const phantom_run::StepRequest step = step_of(*question, words.text("python"), words.text("id"));
+  if (words.has("show-script")) return show(phantom_run::step_script(step, "/tmp"), terminal);
   const auto folder = phantom_run::RunFolder::make();
   if (!folder) return terminal.fail(folder.error());
-  const auto real = phantom_run::run_step(step_of(*question, options.python, options.id), *folder);
+  const auto real = phantom_run::run_step(step, *folder);
   if (!real) return terminal.fail(real.error());
-  if (options.records) {
-    if (const Result<void> kept = keep(*question, options, *real, *folder); !kept)
+  if (records) {
+    if (const Result<void> kept = keep(*question, asked, step, words.text("into"), *real, *folder);
+        !kept)
       return terminal.fail(kept.error());
-    if (!options.train.output.quiet)
+    if (!asked.output.quiet)
       terminal.print(fmt::format("{}: recorded by {}\n", question->source.id, real->stack));
     return ExitCode::fits;
   }
   const Result<report::Verification> v = verification_of(*question, *real);
   if (!v) return terminal.fail(v.error());
-  return show(*v, options.train.output, terminal);
+  return show(*v, asked.output, terminal);
 }
+
+int refuse(std::string_view command, std::string what, Terminal& terminal) {
+  return terminal.fail(option::mistake({.command = command}, std::move(what)));
+}
+
+int run_verify(const Words& words, Terminal& terminal) {
+  if (words.operand() == "serve") return verify_server(words, kVerifyServerOptions, terminal);
+  if (words.operand() == "train") return run_step(words, false, terminal);
+  return refuse("verify",
+                fmt::format("cannot run a step of '{}', only of train and serve", words.operand()),
+                terminal);
+}
+
+int run_record(const Words& words, Terminal& terminal) {
+  if (words.operand() != "train")
+    return refuse("record",
+                  fmt::format("cannot run a step of '{}', only of train", words.operand()),
+                  terminal);
+  if (!words.has("into")) return refuse("record", "--into is required", terminal);
+  return run_step(words, true, terminal);
+}
+
+Result<Syntax> verify_syntax(Arguments typed) {
+  if (typed.empty() || typed.front() != std::string_view("serve"))
+    return declared_syntax(kVerifyCommand);
+  Result<Syntax> syntax = answer::serve_syntax({.words = typed});
+  if (!syntax) return syntax;
+  syntax->operands.insert(syntax->operands.begin(), kVerifyOperands.front());
+  option::add(std::span<const Option>(kVerifyServerOptions), syntax->table);
+  return syntax;
+}
+
+}  // namespace
+
+const Command kVerifyCommand{
+    .name = "verify",
+    .usage = "STEP MODEL",
+    .summary = "a prediction beside real torch on a phantom GPU",
+    .example = "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512",
+    .operands = kVerifyOperands,
+    .own = kVerifyOptions,
+    .takes_train = true,
+    .syntax = verify_syntax,
+    .run = run_verify,
+};
+
+const Command kRecordCommand{
+    .name = "record",
+    .usage = "train MODEL",
+    .summary = "that real step as a row of truth",
+    .example = "memtape record train Qwen/Qwen3-0.6B --into rows",
+    .operands = kRecordOperands,
+    .own = kRecordOptions,
+    .takes_train = true,
+    .run = run_record,
+};
 
 }  // namespace memtape::cli

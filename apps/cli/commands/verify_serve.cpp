@@ -119,7 +119,7 @@ Result<Question> question_of(const ServeCommand& command, const answer::ServedMo
   return Question{*request, *std::move(answer), *std::move(runs)};
 }
 
-phantom_run::StepRequest step_of(const Question& q, const VerifyServeOptions& options) {
+phantom_run::StepRequest step_of(const Question& q, const std::string& python) {
   const ServeDevice& device = q.request.device;
   return {.recipe = q.runnable.recipe,
           .name = q.request.id,
@@ -127,37 +127,38 @@ phantom_run::StepRequest step_of(const Question& q, const VerifyServeOptions& op
           .settings = q.runnable.settings,
           .gpu = *device.gpu,
           .placement = device.placement == DriverPlacement::first_fit ? "first-fit" : "linux",
-          .python = options.python,
+          .python = python,
           .total_bytes = device.total_bytes(),
           .context_bytes = device.context_bytes()};
 }
 
-int verified(const Question& q, const VerifyServeOptions& options, Terminal& terminal) {
+int verified(const Question& q, const phantom_run::StepRequest& step, const OutputOptions& output,
+             Terminal& terminal) {
   const auto folder = phantom_run::RunFolder::make();
   if (!folder) return terminal.fail(folder.error());
-  const auto real = phantom_run::run_step(step_of(q, options), *folder);
+  const auto real = phantom_run::run_step(step, *folder);
   if (!real) return terminal.fail(real.error());
   const Result<report::Verification> v = verification_of(q.request, q.answer, *real);
   if (!v) return terminal.fail(v.error());
-  return show(*v, options.serve.output, terminal);
+  return show(*v, output, terminal);
 }
 
 }  // namespace
 
-int run_verify_serve(const VerifyServeOptions& options, Terminal& terminal) {
-  const auto source = outside_process().model(options.serve.model);
+int verify_server(const Words& words, std::span<const Option> own, Terminal& terminal) {
+  const Result<ServeCommand> command = answer::server_of(words, 1, own);
+  if (!command) return terminal.fail(command.error());
+  const auto source = outside_process().model(command->model);
   if (!source) return terminal.fail(source.error());
-  const auto beside = answer::SideModels::read(options.serve, outside_process());
+  const auto beside = answer::SideModels::read(*command, outside_process());
   if (!beside) return terminal.fail(beside.error());
   answer::ServedModel model = answer::served(*source);
   model.beside = &*beside;
-  const Result<Question> question = question_of(options.serve, model);
+  const Result<Question> question = question_of(*command, model);
   if (!question) return terminal.fail(question.error());
-  if (!options.show_script) return verified(*question, options, terminal);
-  const Result<std::string> script = phantom_run::step_script(step_of(*question, options), "/tmp");
-  if (!script) return terminal.fail(script.error());
-  terminal.print(*script);
-  return ExitCode::fits;
+  const phantom_run::StepRequest step = step_of(*question, words.text("python"));
+  return words.has("show-script") ? show(phantom_run::step_script(step, "/tmp"), terminal)
+                                  : verified(*question, step, command->output, terminal);
 }
 
 }  // namespace memtape::cli

@@ -24,8 +24,6 @@ namespace {
 
 using phantom_run::RunFolder;
 
-constexpr const char* kUsualSnapshot = "memtape-oom.pickle";
-
 /// The fullest GPU of the machine, as its driver tells; nothing without one.
 std::optional<LocalGpu> fullest_gpu() {
   LocalGpus local = local_gpus();
@@ -68,22 +66,23 @@ void describe_device(report::PhantomRun& run) {
   run.device.total_bytes = local.gpus.front().total;
 }
 
-Result<report::PhantomRun> watched(const WatchCommand& command, const RunFolder& folder,
+Result<report::PhantomRun> watched(const Words& words, const RunFolder& folder,
                                    Terminal& terminal) {
-  const auto program = phantom_run::find_program(command.command);
+  const OutputOptions output = output_of(words);
+  const auto program = phantom_run::find_program(words.tail);
   if (!program) return tl::unexpected(program.error());
   const auto stand_ins = phantom_run::stand_ins_folder();
   if (!stand_ins) return tl::unexpected(stand_ins.error());
   const phantom_run::ChildCommand child{.path = program->path,
-                                        .words = command.command,
+                                        .words = words.tail,
                                         .environment = environment_of(*stand_ins / "agent", folder),
-                                        .output_to_errors = command.output.json};
-  ProgressLine line(terminal, !command.output.quiet, std::chrono::seconds(1));
+                                        .output_to_errors = output.json};
+  ProgressLine line(terminal, !output.quiet, std::chrono::seconds(1));
   const auto end = run_child(child, [&] { line.show([&] { return progress_text(folder); }); });
   line.clear();
   if (!end) return tl::unexpected(end.error());
   report::PhantomRun run;
-  run.command = command.command;
+  run.command = words.tail;
   run.exit_code = end->exit_code;
   run.signal = end->signal;
   run.seconds = end->seconds;
@@ -96,13 +95,12 @@ Result<report::PhantomRun> watched(const WatchCommand& command, const RunFolder&
 }
 
 /// The snapshot of the first process that ran out, kept where the user asked, and explained.
-Result<std::string> explain_snapshot(const WatchCommand& command, const RunFolder& folder,
+Result<std::string> explain_snapshot(const std::string& to, const RunFolder& folder,
                                      const report::PhantomRun& run, const Terminal& terminal) {
   for (const report::RunEntry& entry : run.entries) {
     const auto from = folder.path() / fmt::format("process-{}.pickle", entry.pid);
     std::error_code error;
     if (entry.failures.empty() || !std::filesystem::exists(from, error)) continue;
-    const std::string to = command.snapshot.empty() ? kUsualSnapshot : command.snapshot;
     std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
     if (error) return memtape::bad_input("cannot be written: " + error.message(), to);
     Result<RecordedFile> file = RecordedFile::open(to);
@@ -120,24 +118,47 @@ Result<std::string> explain_snapshot(const WatchCommand& command, const RunFolde
   return std::string();
 }
 
-}  // namespace
-
-int run_watch(const WatchCommand& command, Terminal& terminal) {
+int run_watch(const Words& words, Terminal& terminal) {
+  if (words.tail.empty())
+    return terminal.fail(option::mistake({.command = "watch"}, "a command is missing behind --"));
+  const OutputOptions output = output_of(words);
   const Result<RunFolder> folder = RunFolder::make();
   if (!folder) return terminal.fail(folder.error());
-  const Result<report::PhantomRun> run = watched(command, *folder, terminal);
+  const Result<report::PhantomRun> run = watched(words, *folder, terminal);
   if (!run) return terminal.fail(run.error());
-  terminal.print(command.output.json    ? report::json(*run)
-                 : command.output.quiet ? report::quiet_text(*run)
-                                        : "\n" + report::text(*run));
-  const Result<std::string> told = explain_snapshot(command, *folder, *run, terminal);
+  terminal.print(output.json    ? report::json(*run)
+                 : output.quiet ? report::quiet_text(*run)
+                                : "\n" + report::text(*run));
+  const Result<std::string> told =
+      explain_snapshot(words.text_or_default("snapshot"), *folder, *run, terminal);
   if (!told)
     terminal.note(told.error().line());
-  else if (!command.output.json && !command.output.quiet)
+  else if (!output.json && !output.quiet)
     terminal.print(*told);
   if (run->signal)
-    terminal.note(fmt::format("{} was ended by signal {}", command.command.front(), run->signal));
+    terminal.note(fmt::format("{} was ended by signal {}", words.tail.front(), run->signal));
   return run->exit_code;
 }
+
+constexpr auto kWatchOptions = std::to_array<Option>({
+    {"--snapshot",
+     "FILE",
+     "where the snapshot of a run that ran out is kept",
+     answer::kAnswerGroup,
+     {},
+     "memtape-oom.pickle"},
+});
+
+}  // namespace
+
+const Command kWatchCommand{
+    .name = "watch",
+    .usage = "-- COMMAND...",
+    .summary = "a real run on a real GPU, observed",
+    .example = "memtape watch -- python train.py",
+    .own = kWatchOptions,
+    .takes_tail = true,
+    .run = run_watch,
+};
 
 }  // namespace memtape::cli

@@ -53,13 +53,11 @@ void open_browser(const std::string& address) {
   posix_spawnp(&started, opener, nullptr, nullptr, words.data(), environ);
 }
 
-}  // namespace
-
-int run_web(const WebOptions& options, Terminal& terminal) {
-  const Result<fs::path> folder = page(options.folder);
+int run_web(const Words& words, Terminal& terminal) {
+  const Result<fs::path> folder = page(words.text("folder"));
   if (!folder) return terminal.fail(folder.error());
   service::HttpSettings settings;
-  settings.port = options.port;
+  settings.port = static_cast<int>(*words.whole("port"));
   Result<service::HttpServer> server =
       service::HttpServer::listen(std::move(settings), service::page_folder(*folder));
   if (!server) return terminal.fail(server.error());
@@ -67,9 +65,25 @@ int run_web(const WebOptions& options, Terminal& terminal) {
   terminal.print(address + "\n");
   terminal.flush();
   terminal.note("the page is served until ctrl-C");
-  if (!options.no_open) open_browser(address);
+  if (!words.has("no-open")) open_browser(address);
   server->run();
   return ExitCode::fits;
 }
+
+constexpr auto kWebOptions = std::to_array<Option>({
+    {"--port", "N", "0: one that is free", {}, option::Whole{0, 65535}, "8472"},
+    {"--folder", "FOLDER", "the built page", {}, {}, "build/web beside the program"},
+    {"--no-open", "", "do not start a browser"},
+});
+
+}  // namespace
+
+const Command kWebCommand{
+    .name = "web",
+    .summary = "the page, served to this machine's browser",
+    .example = "memtape web",
+    .own = kWebOptions,
+    .run = run_web,
+};
 
 }  // namespace memtape::cli

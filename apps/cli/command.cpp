@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command.h"
+
+#include <algorithm>
+
+#include "answer/options_json.h"
+#include "framework/train_arguments.h"
+#include "option/help.h"
+
+namespace memtape::cli {
+
+Syntax declared_syntax(const Command& command) {
+  Syntax syntax{.operands = {command.operands.begin(), command.operands.end()},
+                .takes_tail = command.takes_tail};
+  option::add(command.own, syntax.table);
+  if (command.takes_train) std::ranges::copy(all_train_options(), std::back_inserter(syntax.table));
+  option::add(answer::output_options(), syntax.table);
+  return syntax;
+}
+
+Result<Syntax> syntax_of(const Command& command, Arguments typed) {
+  Result<Syntax> syntax = command.syntax ? command.syntax(typed) : declared_syntax(command);
+  if (!syntax || syntax->help) return syntax;
+  syntax->command = command.name;
+  syntax->summary = command.summary;
+  syntax->example = command.example;
+  syntax->table.insert(syntax->table.begin(), &option::kHelp);
+  return syntax;
+}
+
+int run_command(const Command& command, Arguments typed, Terminal& terminal) {
+  const Result<Syntax> syntax = syntax_of(command, typed);
+  if (!syntax) return terminal.fail(syntax.error());
+  const Result<Words> words =
+      command.read ? command.read(*syntax, typed) : option::read_words(*syntax, typed);
+  if (!words) return terminal.fail(words.error());
+  if (words->asks_help) {
+    terminal.print(words->has("json") ? answer::help_json(*syntax) : option::help_text(*syntax));
+    return ExitCode::fits;
+  }
+  if (const Result<void> fine = option::check_values(*words, command.own); !fine)
+    return terminal.fail(fine.error());
+  return command.run(*words, terminal);
+}
+
+}  // namespace memtape::cli
