@@ -22,6 +22,7 @@ std::uintptr_t heap_end() { return reinterpret_cast<std::uintptr_t>(sbrk(0)); }
 }  // namespace
 
 void prepare_heap() {
+  mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_TOP_PAD, static_cast<int>(kStep));

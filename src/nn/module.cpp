@@ -11,14 +11,19 @@ namespace memtape::nn {
 
 namespace {
 
-void collect_parameters(const ModuleNode& node, const std::string& prefix,
+/// `path` is the module's own name with a dot behind it, and the same again afterwards.
+void collect_parameters(const ModuleNode& node, std::string& path,
                         std::unordered_set<const ghost::TensorImpl*>& seen,
                         std::vector<ModuleNode::Named>& found) {
   for (const ModuleNode::Named& parameter : node.parameters)
     if (seen.insert(parameter.tensor.ptr().get()).second)
-      found.push_back({prefix + parameter.name, parameter.tensor});
-  for (const ModuleNode* child : node.children)
-    collect_parameters(*child, prefix + child->name + ".", seen, found);
+      found.push_back({path + parameter.name, parameter.tensor});
+  const std::size_t own = path.size();
+  for (const ModuleNode* child : node.children) {
+    path.append(child->name).push_back('.');
+    collect_parameters(*child, path, seen, found);
+    path.resize(own);
+  }
 }
 
 void collect_parameters(const ModuleNode& node, std::unordered_set<const ghost::TensorImpl*>& seen,
@@ -28,10 +33,13 @@ void collect_parameters(const ModuleNode& node, std::unordered_set<const ghost::
   for (const ModuleNode* child : node.children) collect_parameters(*child, seen, found);
 }
 
-void collect_modules(ModuleNode& node, const std::string& prefix, std::vector<NamedModule>& found) {
+void collect_modules(ModuleNode& node, std::string& path, std::vector<NamedModule>& found) {
+  const std::size_t own = path.size();
   for (ModuleNode* child : node.children) {
-    found.push_back({prefix + child->name, child});
-    collect_modules(*child, prefix + child->name + ".", found);
+    found.push_back({path.append(child->name), child});
+    path.push_back('.');
+    collect_modules(*child, path, found);
+    path.resize(own);
   }
 }
 
@@ -53,7 +61,8 @@ std::vector<Tensor> parameters(const ModuleNode& root) {
 
 std::vector<NamedModule> named_modules(ModuleNode& root) {
   std::vector<NamedModule> found;
-  collect_modules(root, {}, found);
+  std::string path;
+  collect_modules(root, path, found);
   return found;
 }
 

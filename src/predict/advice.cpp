@@ -2,12 +2,16 @@
 #include "predict/advice.h"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <span>
 
+#include "base/given_up.h"
 #include "framework/train_arguments.h"
 #include "predict/command_text.h"
 #include "predict/levers.h"
-#include "report/headline.h"
+#include "predict/program.h"
+#include "predict/step_needs.h"
 
 namespace memtape {
 namespace {
@@ -29,15 +33,17 @@ std::string told_together(const std::vector<const Lever*>& levers) {
   return told.empty() && !levers.empty() ? levers.back()->cost : told;
 }
 
-/// What a command would need with a lever and those that helped before it.
+/// A command with a lever and those before it.
 struct Trial {
+  const Lever* lever = nullptr;
   AdvisedChanges changes;
-  Bytes peak = 0, needed = 0;
-  bool is_answered = false, fits = false, gives_back = false;
+  std::optional<TrainRecipe> recipe;  ///< nothing where there is no such command, or no such plan
+  std::optional<StepNeeds> needs;     ///< nothing where there is no such step
 };
 
-/// Levers pulled one after the other. As many as there are workers are tried at a time, each as if
-/// those before it helped, which most do: what was tried behind one that did not is tried again.
+/// Levers pulled one after the other. Workers try several at a time, each as if those before it
+/// helped, which most do: what was tried behind one that did not is tried again. As soon as a trial
+/// decides about those behind it, they are given up, so the answer does not depend on the workers.
 class AdviceSearch {
  public:
   AdviceSearch(const ModelRequest& model, const DeviceSetup& device, const CommandWords& command,
@@ -47,13 +53,15 @@ class AdviceSearch {
   /// Up to the first that fits.
   void pull(std::span<const Lever> levers) {
     while (!levers.empty()) {
-      const std::vector<Trial> trials = trials_of(levers.first(std::min(levers.size(), at_once())));
+      std::vector<Trial> trials = trials_of(levers);
+      try_all(trials);
       for (const Trial& trial : trials) {
-        const Lever& lever = levers.front();
         levers = levers.subspan(1);
-        const bool kept = keep(lever, trial);
-        if (kept && trial.fits) return;
-        if (!kept) break;
+        if (keep(trial)) {
+          if (trial.needs->fits) return;
+        } else if (trial.recipe) {
+          break;
+        }
       }
     }
   }
@@ -66,45 +74,76 @@ class AdviceSearch {
   }
 
  private:
-  std::size_t at_once() const { return std::max<std::size_t>(workers_.count, 1); }
-
-  /// Of levers in a row, each with all before it.
+  /// Each lever with all before it, but for those that make no plan.
   std::vector<Trial> trials_of(std::span<const Lever> levers) const {
     std::vector<Trial> trials;
     AdvisedChanges changes = kept_;
-    for (const Lever& lever : levers)
-      trials.push_back({.changes = changes = with_changes(changes, lever.changes)});
-    workers_.share(trials.size(), [&](std::size_t, std::size_t at) { answer(trials[at]); });
+    for (const Lever& lever : levers) {
+      Trial& trial = trials.emplace_back();
+      trial.lever = &lever;
+      trial.changes = with_changes(changes, lever.changes);
+      const auto recipe = command_.read(with_changes(command_.values, trial.changes));
+      if (!recipe || !has_plan(*recipe)) continue;
+      trial.recipe = *recipe;
+      changes = trial.changes;
+    }
     return trials;
   }
 
-  void answer(Trial& trial) const {
-    const auto recipe = command_.read(with_changes(command_.values, trial.changes));
-    if (!recipe) return;
-    const auto answer = predict_train(model_, *recipe, device_, {.largest = 0, .advise = false});
-    if (!answer) return;
-    trial.is_answered = true;
-    trial.peak = highest_peak(answer->prediction);
-    trial.needed = report::needed(answer->prediction);
-    trial.fits = answer->prediction.fits.value_or(false);
-    trial.gives_back = answer->prediction.within_limit_bytes.has_value();
+  bool has_plan(const TrainRecipe& recipe) const {
+    const Result<TrainRecipe> settled = resolved(recipe, model_.config);
+    return settled && plan_of(model_.config, *settled);
   }
 
+  using Flags = std::vector<std::atomic<bool>>;
+
+  /// Up to the first that decides about those behind it.
+  void try_all(std::vector<Trial>& trials) const {
+    Flags is_done(trials.size()), given_up(trials.size());
+    workers_.share(trials.size(), [&](std::size_t, std::size_t at) {
+      const GivenUp waits(given_up[at]);
+      Trial& trial = trials[at];
+      if (trial.recipe && !given_up[at])
+        if (const auto needs = needs_of(model_, *trial.recipe, device_)) trial.needs = *needs;
+      is_done[at] = true;
+      for (std::size_t i = first_deciding(trials, is_done) + 1; i < trials.size(); ++i)
+        given_up[i] = true;
+    });
+  }
+
+  /// The first whose levers before it are known to stay and that is known to fit or not to stay;
+  /// the number of all trials where that is not known yet.
+  std::size_t first_deciding(const std::vector<Trial>& trials, const Flags& is_done) const {
+    Bytes peak = peak_;
+    for (std::size_t at = 0; at < trials.size() && is_done[at]; ++at) {
+      const Trial& trial = trials[at];
+      if (!trial.recipe) continue;
+      if (!stays(trial, peak) || trial.needs->fits) return at;
+      peak = std::min(peak, trial.needs->peak);
+    }
+    return trials.size();
+  }
+
+  static bool helps(const StepNeeds& needs, Bytes peak) { return needs.fits || needs.peak < peak; }
   /// Whether the lever stays pulled: it lowers the peak, or costs nothing.
-  bool keep(const Lever& lever, const Trial& trial) {
-    const bool helps = trial.fits || trial.peak < peak_;
-    if (!trial.is_answered || (!helps && !lever.is_free)) return false;
+  static bool stays(const Trial& trial, Bytes peak) {
+    return trial.needs && (trial.lever->is_free || helps(*trial.needs, peak));
+  }
+
+  bool keep(const Trial& trial) {
+    if (!stays(trial, peak_)) return false;
+    const StepNeeds& needs = *trial.needs;
     kept_ = trial.changes;
-    pulled_.push_back(&lever);
-    peak_ = std::min(trial.peak, peak_);
-    if (helps)
+    pulled_.push_back(trial.lever);
+    if (helps(needs, peak_))
       tried_.push_back(
           {.change = options_text(trial.changes),
            .command = command_text(command_, with_changes(command_.typed, trial.changes)),
-           .peak_device_bytes = trial.fits ? trial.needed : trial.peak,
+           .peak_device_bytes = needs.fits ? needs.needed : needs.peak,
            .cost = told_together(pulled_),
-           .fits = trial.fits,
-           .gives_back = trial.gives_back});
+           .fits = needs.fits,
+           .gives_back = needs.gives_back});
+    peak_ = std::min(needs.peak, peak_);
     return true;
   }
 

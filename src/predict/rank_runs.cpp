@@ -124,6 +124,11 @@ Bytes outside_of(const DeviceSetup& device) {
   return device.context_bytes.value_or(device.gpu ? device.gpu->context_bytes : 0);
 }
 
+std::optional<Bytes> total_of(const DeviceSetup& device) {
+  if (device.total_bytes) return device.total_bytes;
+  return device.gpu ? std::optional(device.gpu->total_bytes) : std::nullopt;
+}
+
 Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const PredictOptions& options,
                               int measured, std::vector<RankReport>& reports) {

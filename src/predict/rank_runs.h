@@ -4,6 +4,7 @@
 // first.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "framework/torch/train_loop.h"
@@ -11,6 +12,9 @@
 #include "predict/train.h"
 
 namespace memtape {
+
+/// The step that is reported.
+inline constexpr int kMeasuredStep = torch::kSteps - 1;
 
 /// The rank with the highest peak; the first one if several are equal. Its tape decides the
 /// verdict, the bounds and the pictures.
@@ -27,5 +31,8 @@ Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
 
 /// Memory outside the allocator: the CUDA context and its modules.
 Bytes outside_of(const DeviceSetup& device);
+
+/// All that the device has; nothing where none is named.
+std::optional<Bytes> total_of(const DeviceSetup& device);
 
 }  // namespace memtape

@@ -33,13 +33,6 @@
 namespace memtape {
 namespace {
 
-constexpr int kMeasuredStep = torch::kSteps - 1;
-
-std::optional<Bytes> total_of(const DeviceSetup& device) {
-  if (device.total_bytes) return device.total_bytes;
-  return device.gpu ? std::optional(device.gpu->total_bytes) : std::nullopt;
-}
-
 ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
                            const torch::StaticBytes& statics) {
   return {.id = model.id,

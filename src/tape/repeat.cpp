@@ -5,6 +5,8 @@
 #include <limits>
 #include <string_view>
 
+#include "base/given_up.h"
+
 namespace memtape {
 namespace {
 
@@ -68,6 +70,7 @@ void append_again(Tape& tape, std::size_t first, int step) {
 void run_steps(Tape& tape, int steps, const std::function<bool(int step)>& run_step) {
   std::size_t last_began = 0;
   for (int step = 0; step < steps; ++step) {
+    if (is_given_up()) return;
     const bool is_last = step > 0 && step + 1 == steps;
     if (is_last && is_steady(tape, last_began)) return append_again(tape, last_began, step);
     last_began = tape.events.size();

@@ -21,7 +21,7 @@ bool is_steady(const Tape& tape, std::size_t first);
 void append_again(Tape& tape, std::size_t first, int step);
 
 /// Runs `steps` steps of a program that writes `tape`; each gets its number. Stops at the first
-/// that returns false, which means it failed. If the step before the last was steady, the last is
+/// that returns false, which means it failed, and where nobody waits for it any more. If the step before the last was steady, the last is
 /// appended and not run.
 void run_steps(Tape& tape, int steps, const std::function<bool(int step)>& run_step);
 

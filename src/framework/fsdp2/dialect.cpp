@@ -5,6 +5,7 @@
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/fsdp2/options.h"
 #include "framework/torch/dialect_parts.h"
+#include "framework/torch/init_device.h"
 
 namespace memtape::fsdp2 {
 namespace {
@@ -20,7 +21,11 @@ Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recip
 }
 
 Result<TrainPlanPointer> make_plan(const Config&, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_options(recipe));
+  Result<Options> options = read_options(recipe);
+  if (options && options->cpu_offload && torch::init_device(recipe) == InitDevice::meta)
+    return bad_input("FSDP 2 asks for parameters on the host where it offloads them",
+                     "--init-device", "cpu");
+  return plan_with(recipe, std::move(options));
 }
 
 }  // namespace

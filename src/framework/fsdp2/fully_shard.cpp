@@ -138,11 +138,8 @@ class ShardedModel final : public ShardedProgram {
 
  private:
   FsdpParam* param_of(const Tensor& unsharded) {
-    for (const auto& state : states_)
-      if (state->group())
-        for (FsdpParam& param : state->group()->params)
-          if (param.unsharded.ptr() == unsharded.ptr()) return &param;
-    return nullptr;
+    const auto found = params_.find(unsharded.ptr().get());
+    return found == params_.end() ? nullptr : found->second;
   }
 
   /// _NormPartial._reduce_value (torch/distributed/tensor/_ops/_math_ops.py): the sum over ranks of
@@ -240,6 +237,8 @@ class ShardedModel final : public ShardedProgram {
     torch::move_states_to_device(managed);
     auto group =
         parameters.empty() ? nullptr : std::make_unique<ParamGroup>(parameters, rank_, options);
+    if (group)
+      for (FsdpParam& param : group->params) params_.emplace(param.unsharded.ptr().get(), &param);
     states_.push_back(std::make_unique<FsdpState>(context_, modules.size(), std::move(group),
                                                   options_.mixed_precision));
     for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -350,6 +349,7 @@ class ShardedModel final : public ShardedProgram {
   FsdpState *embedding_ = nullptr, *tail_ = nullptr;
   std::unordered_map<const ModuleNode*, FsdpState*> wrapped_;
   std::unordered_set<const ghost::TensorImpl*> managed_;
+  std::unordered_map<const ghost::TensorImpl*, FsdpParam*> params_;  ///< by what they shard
 };
 
 }  // namespace
@@ -371,9 +371,6 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      int rank) {
   if (const Result<void> fine = check_optimizer_over_shards(recipe); !fine)
     return tl::unexpected(fine.error());
-  if (options.cpu_offload && torch::init_device(recipe) == InitDevice::meta)
-    return bad_input("FSDP 2 asks for parameters on the host where it offloads them",
-                     "--init-device", "cpu");
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
     if (torch::init_device(recipe) != InitDevice::meta) return shard_model(model, options, rank);
     auto sharded = [&] {

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -79,10 +80,11 @@ Result<std::vector<NamedModule>> linear_targets(const std::vector<NamedModule>& 
 /// Adapters in the order of their modules, as cast_adapter_dtype meets them.
 class MadeAdapters {
  public:
-  explicit MadeAdapters(const std::vector<NamedModule>& modules) : modules_(modules) {}
+  explicit MadeAdapters(const std::vector<NamedModule>& modules) {
+    for (std::size_t i = 0; i < modules.size(); ++i) places_.emplace(modules[i].node, i);
+  }
   void add(const nn::ModuleNode* node, std::function<void()> cast) {
-    const auto at = std::ranges::find(modules_, node, &NamedModule::node);
-    casts_.emplace_back(at - modules_.begin(), std::move(cast));
+    casts_.emplace_back(places_.at(node), std::move(cast));
   }
   void cast() {
     std::ranges::stable_sort(casts_, {}, &Cast::first);
@@ -90,8 +92,8 @@ class MadeAdapters {
   }
 
  private:
-  using Cast = std::pair<std::ptrdiff_t, std::function<void()>>;
-  const std::vector<NamedModule>& modules_;
+  using Cast = std::pair<std::size_t, std::function<void()>>;
+  std::unordered_map<const nn::ModuleNode*, std::size_t> places_;
   std::vector<Cast> casts_;
 };
 

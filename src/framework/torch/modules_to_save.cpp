@@ -54,6 +54,7 @@ bool is_within_one(const std::vector<std::string>& names, std::string_view modul
 }  // namespace
 
 Result<void> save_modules(family::PretrainedModel& model, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
   std::vector<bool> found(names.size(), false);
   for (const NamedModule& module : nn::named_modules(model.tree.root())) {
     bool wanted = false;
@@ -74,6 +75,7 @@ Result<void> save_modules(family::PretrainedModel& model, const std::vector<std:
 
 Result<void> save_task_heads(family::PretrainedModel& model,
                              const std::vector<std::string>& names) {
+  if (names.empty()) return {};
   for (const NamedModule& module : nn::named_modules(model.tree.root())) {
     const nn::Projection* layer = module.node->projection;
     if (!layer || !is_within_one(names, module.name)) continue;
