@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress_line.h"
 
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
 namespace memtape::cli {
 
 ProgressLine::ProgressLine(Terminal& terminal, bool wanted, Clock::duration pause)
@@ -19,6 +25,24 @@ void ProgressLine::show(const std::function<std::string()>& text) {
 void ProgressLine::clear() {
   if (shown_) terminal_.progress("");
   shown_ = false;
+}
+
+WaitingLine::WaitingLine(Terminal& terminal, bool wanted, std::string what)
+    : line_(terminal, wanted, std::chrono::seconds(1)) {
+  if (!wanted || !terminal.shows_progress()) return;
+  ticker_ = std::jthread([this, what = std::move(what)](const std::stop_token& done) {
+    const ProgressLine::Clock::time_point began = ProgressLine::Clock::now();
+    std::mutex mutex;
+    std::condition_variable_any ends;
+    std::unique_lock lock(mutex);
+    while (!ends.wait_for(lock, done, std::chrono::milliseconds(200), [] { return false; }) &&
+           !done.stop_requested())
+      line_.show([&] {
+        const auto passed = ProgressLine::Clock::now() - began;
+        return fmt::format("{} for {} s; ctrl-C ends it", what,
+                           std::chrono::duration_cast<std::chrono::seconds>(passed).count());
+      });
+  });
 }
 
 }  // namespace memtape::cli

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProgressLine: what a command is at, on one line of the terminal that is written over now and then
 // and is gone when the command is done. Nothing where nobody looks at the error stream.
+// WaitingLine: the same for a command that cannot tell how far it is: it says for how long it runs.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "terminal.h"
 
@@ -31,6 +33,18 @@ class ProgressLine {
   const Clock::duration pause_;
   bool shown_ = false;
   Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+class WaitingLine {
+ public:
+  /// `what` is at work for as long as this lives: "predicting".
+  WaitingLine(Terminal& terminal, bool wanted, std::string what);
+  WaitingLine(const WaitingLine&) = delete;
+  WaitingLine& operator=(const WaitingLine&) = delete;
+
+ private:
+  ProgressLine line_;
+  std::jthread ticker_;  ///< there where somebody looks at the line
 };
 
 }  // namespace memtape::cli

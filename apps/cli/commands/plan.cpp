@@ -72,7 +72,10 @@ Result<void> write_files(const answer::ExportRequest& request, const PlanAnswer&
 int plan_servers(const RawOptions& options, Terminal& terminal) {
   const auto exported = asked_folder(options.values);
   if (!exported) return terminal.fail(exported.error());
-  const Result<PlanAnswer> answer = answer::plan_serve(options, outside_process());
+  const Result<PlanAnswer> answer = [&] {
+    const WaitingLine line(terminal, !options.output.quiet, "planning");
+    return answer::plan_serve(options, outside_process());
+  }();
   if (!answer) return terminal.fail(answer.error());
   print(*answer, options.output, options.csv, terminal);
   if (*exported)

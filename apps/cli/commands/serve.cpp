@@ -4,6 +4,7 @@
 #include "answer/serve_answer.h"
 #include "commands.h"
 #include "outside_process.h"
+#include "progress_line.h"
 #include "report/serve_html.h"
 #include "report/serve_text.h"
 #include "sources/files.h"
@@ -24,7 +25,10 @@ void print(const answer::OneServer& server, const OutputOptions& output, Termina
 }  // namespace
 
 int show_server(const ServeCommand& command, Terminal& terminal) {
-  const Result<answer::Serving> serving = answer::answer_serving(command, outside_process());
+  const Result<answer::Serving> serving = [&] {
+    const WaitingLine line(terminal, !command.output.quiet, "predicting");
+    return answer::answer_serving(command, outside_process());
+  }();
   if (!serving) return terminal.fail(serving.error());
   if (const auto* one = std::get_if<answer::OneServer>(&*serving); one && !command.html.empty())
     if (const auto written =

@@ -3,6 +3,7 @@
 #include "answer/train_answer.h"
 #include "commands.h"
 #include "outside_process.h"
+#include "progress_line.h"
 #include "report/csv.h"
 #include "report/explain.h"
 #include "report/html.h"
@@ -49,8 +50,10 @@ int show_training(const RawOptions& options, Terminal& terminal) {
   const bool draws = !options.output.json && !options.output.quiet;
   const bool wants_trace = draws || options.csv || options.output.explain ||
                            !options.html.empty() || !options.snapshot.empty();
-  const Result<answer::Training> training =
-      answer::answer_train(options, wants_trace, outside_process());
+  const Result<answer::Training> training = [&] {
+    const WaitingLine line(terminal, !options.output.quiet, "predicting");
+    return answer::answer_train(options, wants_trace, outside_process());
+  }();
   if (!training) return terminal.fail(training.error());
   if (const auto* one = std::get_if<answer::OneTraining>(&*training))
     if (const Result<void> written = write_files(options, one->train); !written)
