@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// scaled_dot_product_attention: which kernel torch chooses, and what each allocates and keeps
-// (aten/src/ATen/native/transformers/attention.cpp, cuda/sdp_utils.cpp, cuda/attention.cu,
-// cuda/flash_attn/flash_api.cpp).
+// scaled_dot_product_attention: these functions say which kernel torch chooses, and what each
+// kernel allocates and keeps (aten/src/ATen/native/transformers/attention.cpp, cuda/sdp_utils.cpp,
+// cuda/attention.cu, cuda/flash_attn/flash_api.cpp).
 #pragma once
 
 #include "ghost/given.h"
@@ -15,13 +15,13 @@ struct AttentionOptions {
   bool enable_gqa = false;
 };
 
-/// torch.nn.functional.scaled_dot_product_attention of q [B, H, S, D], k and v [B, Hkv, Skv, D];
-/// `mask` may be undefined.
+/// torch.nn.functional.scaled_dot_product_attention of q [B, H, S, D] and of k and v [B, Hkv, Skv,
+/// D]. `mask` may be undefined.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& mask, const AttentionOptions& options);
 
-/// What one call of a kernel makes, forward and backward, without history. The generator's words
-/// are flash's.
+/// What one call of a kernel makes, in forward or in backward, without autograd history. Only flash
+/// attention makes the generator's words.
 struct KernelForward {
   Tensor out, logsumexp, rng_state, unused;
 };
@@ -29,7 +29,7 @@ struct KernelGradients {
   Tensor query, key, value;
 };
 
-/// The kernels that a framework can call itself.
+/// The kernels that a framework can call directly.
 enum class AttentionKernel { flash, efficient };
 KernelForward attention_forward(AttentionKernel kernel, const Tensor& query, const Tensor& key,
                                 const Tensor& value, double dropout);
@@ -37,8 +37,8 @@ KernelGradients attention_backward(AttentionKernel kernel, const Tensor& grad_ou
                                    const Tensor& query, const Tensor& key, const Tensor& value,
                                    const Tensor& out);
 
-/// What a framework puts in the place of a kernel while it lives (DTensor's dispatcher under
-/// context_parallel).
+/// While an object of this class lives, a framework uses it instead of the kernel (DTensor's
+/// dispatcher does so under context_parallel).
 class AttentionInPlace {
  public:
   static constexpr Slot kSlot = Slot::attention_in_place;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions that torch computes with kernels of its own: one filter a channel
-// (aten/src/ATen/native/Convolution.cpp, cuda/DepthwiseConv2d.cu). Others are cuDNN's, which
-// chooses its algorithm and workspace by what it finds fast on the device.
+// Depthwise convolutions, which have one filter per channel: torch computes them with kernels of
+// its own (aten/src/ATen/native/Convolution.cpp, cuda/DepthwiseConv2d.cu). All other convolutions
+// are cuDNN's, which chooses its algorithm and its workspace by what it finds fast on the device.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every ConvolutionBackward0 holds, whichever kernels aten::convolution_backward
-// (aten/src/ATen/native/Convolution.cpp) goes by.
+// What every ConvolutionBackward0 holds, whichever kernels aten::convolution_backward chooses
+// (aten/src/ATen/native/Convolution.cpp).
 #pragma once
 
 #include "ghost/autograd/node.h"
@@ -19,7 +19,7 @@ struct ConvolutionNode : Node {
     weight.keep(weight_);
   }
 
-  /// A sum over all but the channels.
+  /// The sum over all dimensions except the channels.
   static Tensor bias_gradient(const Tensor& grad) {
     Op op("sum", {});
     Tensor sum = empty({grad.size(1)}, grad.dtype());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing into a part of a tensor: the view's copy_ gives the tensor itself a new history
+// Writing into a part of a tensor. The view's copy_ gives the tensor itself a new history
 // (torch/csrc/autograd/functions/tensor.cpp, CopySlices around CopyBackwards).
 #pragma once
 

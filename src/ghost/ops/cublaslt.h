@@ -3,7 +3,8 @@
 
 namespace memtape::ghost {
 
-/// The workspaces of a product whose bias cublasLt adds, made on their first use.
+/// Allocates the workspaces that cublasLt needs for a product to which it adds the bias. Only the
+/// first call allocates.
 void use_cublaslt();
 
 }  // namespace memtape::ghost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUTLASS kernels behind memory-efficient attention and the scratch memory each needs
+// The CUTLASS kernels behind memory-efficient attention, and the scratch memory that each needs
 // (aten/src/ATen/native/transformers/cuda/mem_eff_attention: kernels/cutlassB.h, kernel_forward.h,
 // kernel_backward.h).
 #pragma once
@@ -13,25 +13,27 @@ struct EfficientShape {
   bool dropout = false;
 };
 
-/// A backward kernel: its blocks of queries and keys, and where it adds up gradients.
+/// A backward kernel: the sizes of its blocks of queries and keys, and where it adds up the
+/// gradients.
 struct EfficientBackwardKernel {
   std::int64_t block_queries, block_keys;
   bool adds_query_gradients;  ///< in scratch memory (kNeedsAccumGradQ)
   bool adds_key_gradients;    ///< in scratch memory rather than registers (kNeedsAccumGradK,
                               ///< kNeedsAccumGradV)
   bool splits_keys;           ///< kEnableSplitKeys
-  bool computes_delta;        ///< kKernelComputesDelta: else the caller sums grad * out
+  bool computes_delta;        ///< kKernelComputesDelta; if it is false, the caller sums grad * out
 
   /// Params::workspace_size.
   Bytes workspace(const EfficientShape& shape) const;
 };
 
-/// dispatch_cutlassB's first kernel that takes the head and whose shared memory the device has.
+/// The first kernel of dispatch_cutlassB that takes the head's size and whose shared memory fits
+/// the device.
 EfficientBackwardKernel efficient_backward_kernel(const DeviceTraits& device, DType dtype,
                                                   const EfficientShape& shape);
 
-/// kNeedsOutputAccumulatorBuffer: heads too wide for registers, and an output that is not float32
-/// itself.
+/// kNeedsOutputAccumulatorBuffer: the heads are too wide for registers and the output is not
+/// float32.
 bool efficient_forward_accumulates(DType dtype, const EfficientShape& shape);
 
 }  // namespace memtape::ghost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.einsum of two tensors, as a product of matrices in a batch
+// torch.einsum of two tensors, computed as a batched product of matrices
 // (aten/src/ATen/native/Linear.cpp, einsum and sumproduct_pair).
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace memtape::ghost {
 
-/// "bik,bkj->bij": labels of letters, each once in an operand.
+/// `equation` is like "bik,bkj->bij": its labels are letters, and each occurs at most once in an
+/// operand.
 Tensor einsum(std::string_view equation, const Tensor& left, const Tensor& right);
 
 }  // namespace memtape::ghost

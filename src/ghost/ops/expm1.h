@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expm1: exp(x) - 1, of which autograd keeps the result (tools/autograd/derivatives.yaml).
+// expm1: exp(x) - 1. Autograd keeps its result (tools/autograd/derivatives.yaml).
 #pragma once
 
 #include "ghost/tensor.h"

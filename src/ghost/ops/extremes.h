@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smaller or the larger of each pair of elements; autograd keeps both operands
+// The smaller or the larger one of each pair of elements. Autograd keeps both operands
 // (tools/autograd/derivatives.yaml).
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace memtape::ghost {
 
-/// The result has the sizes of `self`: `other` has them, too, or is a single number.
+/// The result has the sizes of `self`; `other` either has the same sizes or is a single number.
 Tensor minimum(const In& self, const In& other);
 Tensor maximum(const In& self, const In& other);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlashAttention 2 as torch carries it
+// FlashAttention 2 as it is part of torch
 // (aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp). Forward keeps q, k, v, the
-// output, the fp32 log-sum-exp [B, H, S] and two generator words (16 and 8 bytes).
+// output, the float32 log-sum-exp [B, H, S] and two words of the random generator (16 and 8 bytes).
 #pragma once
 
 #include "ghost/ops/attention.h"
 
 namespace memtape::ghost {
 
-/// _scaled_dot_product_flash_attention: q [B, H, S, D], k and v [B, Hkv, Skv, D], D a multiple
-/// of 8.
+/// _scaled_dot_product_flash_attention of q [B, H, S, D] and of k and v [B, Hkv, Skv, D], where D
+/// is a multiple of 8.
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                        const AttentionOptions& options);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout rules of pointwise ops: torch's TensorIterator (aten/src/ATen/TensorIterator.cpp) and
-// type promotion.
+// its type promotion.
 #pragma once
 
 #include <initializer_list>
@@ -12,22 +12,22 @@
 
 namespace memtape::ghost {
 
-/// Sizes after broadcasting `a` against `b`.
+/// The sizes after `a` and `b` have been broadcast against each other.
 Dims broadcast(const Dims& a, const Dims& b);
 
 /// torch.result_type of two tensors: a tensor with dimensions outweighs one without, unless its
-/// kind is lower.
+/// kind of number is lower.
 DType promote(const Tensor& a, const Tensor& b);
 
-/// result_type of a tensor and a Python number (a float makes integers float32, nothing else
-/// changes).
+/// torch.result_type of a tensor and a Python number: a float number turns integers into float32,
+/// and nothing else changes.
 DType promote_with_number(const Tensor& a, bool number_is_float);
 
-/// Strides of the output of a pointwise op over these operands: the operands' own order of
-/// dimensions is kept.
+/// The strides of a pointwise op's output over these operands. The output keeps the operands' order
+/// of dimensions.
 Dims output_strides(std::span<const Tensor* const> operands, const Dims& sizes);
 
-/// A new tensor as the output of a pointwise op.
+/// Makes a new tensor as the output of a pointwise op.
 Tensor pointwise_output(std::initializer_list<const Tensor*> operands, DType dtype);
 
 }  // namespace memtape::ghost

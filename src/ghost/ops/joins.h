@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joining and picking apart: cat, split and index.
+// Joining tensors and taking them apart: cat, split and index.
 #pragma once
 
 #include <initializer_list>
@@ -9,16 +9,16 @@
 
 namespace memtape::ghost {
 
-/// torch.cat along `d`; operands that are temporaries are dropped when it is done.
+/// torch.cat along `d`. Operands that are temporaries are dropped when it is done.
 Tensor cat(std::initializer_list<In> tensors, int d);
 Tensor cat(const std::vector<Tensor>& tensors, int d);
 
-/// torch.stack along a new last dimension: cat of the tensors, unsqueezed
+/// torch.stack along a new last dimension: it is cat of the unsqueezed tensors
 /// (aten/src/ATen/native/TensorShape.cpp).
 Tensor stack_last(std::initializer_list<In> tensors);
 Tensor stack_last(const std::vector<Tensor>& tensors);
 
-/// self.unbind(0) of a tensor of one dimension.
+/// self.unbind(0) of a tensor with one dimension.
 std::vector<Tensor> unbind(const Tensor& self);
 
 }  // namespace memtape::ghost

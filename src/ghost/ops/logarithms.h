@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// log(x) and log1p(x), of which autograd keeps the input (tools/autograd/derivatives.yaml).
+// log(x) and log1p(x). Autograd keeps their input (tools/autograd/derivatives.yaml).
 #pragma once
 
 #include "ghost/tensor.h"

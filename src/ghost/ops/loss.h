@@ -6,11 +6,11 @@
 
 namespace memtape::ghost {
 
-/// torch.nn.functional.cross_entropy of [rows, classes] logits against [rows] labels, mean over
-/// labels that count.
+/// torch.nn.functional.cross_entropy of logits [rows, classes] and labels [rows]. It is the mean
+/// over all labels that count.
 Tensor cross_entropy(const In& logits, const In& labels);
 
-/// The same of each row: [rows] (reduction="none").
+/// The same loss for each row, as [rows] (reduction="none").
 Tensor cross_entropy_of_rows(const In& logits, const In& labels);
 
 }  // namespace memtape::ghost

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.nansum() of all elements: its backward asks again which of them are numbers
-// (nansum_backward of FunctionsManual.cpp), so it keeps them.
+// torch.nansum() of all elements. Backward asks again which elements are numbers (nansum_backward
+// of FunctionsManual.cpp), so autograd keeps the elements.
 #pragma once
 
 #include "ghost/tensor.h"

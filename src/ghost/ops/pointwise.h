@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise ops that are not methods of Tensor and that gradients go through: functions of one
-// tensor, activations, bounds, where and masks. What each keeps for backward follows
+// Pointwise ops that have gradients and are not methods of Tensor: functions of one tensor,
+// activations, clamps, where and masks. What each keeps for backward follows
 // tools/autograd/derivatives.yaml.
 #pragma once
 
@@ -23,34 +23,36 @@ Tensor relu(const In& self);
 Tensor erf(const In& self);
 Tensor softplus(const In& self);
 
-/// The numbers that a tensor is clamped between: clamp(x, {.min = 0.0}) is x.clamp(min=0).
+/// The numbers between which a tensor is clamped: clamp(x, {.min = 0.0}) is x.clamp(min=0).
 struct ClampBounds {
   std::optional<double> min = {}, max = {};
 };
-/// self.clamp(min, max) between numbers: autograd keeps self.
+/// self.clamp(min, max) between numbers. Autograd keeps self.
 Tensor clamp(const In& self, const ClampBounds& bounds);
-/// self.clamp_(min, max) between two numbers: autograd keeps a copy of what it was.
+/// self.clamp_(min, max) between two numbers. Autograd keeps a copy of what self was before.
 void clamp_(Tensor& self, double min, double max);
-/// self.clamp(min, max) between two tensors that want no gradients; an undefined one is no bound.
+/// self.clamp(min, max) between two tensors that require no gradients. An undefined tensor stands
+/// for no bound.
 Tensor clamp(const In& self, const Tensor& min, const Tensor& max);
 /// torch.clamp_min(self, number), without gradients.
 Tensor clamp_min(const In& self, double min);
 
-/// number ** tensor of floating point: the number becomes a tensor on the device.
+/// number ** tensor, where the tensor has floating point numbers. The number becomes a tensor on
+/// the device.
 Tensor pow(double number, const In& exponents);
 /// tensor ** tensor, without gradients.
 Tensor pow(const In& self, const In& exponents);
 
-/// number - tensor and number / tensor.
+/// These are number - tensor and number / tensor.
 Tensor rsub(double number, const In& self);
 Tensor rdiv(double number, const In& self);
 
-/// torch.where(mask, a, b) without gradients, or with them for `a` and `b`.
+/// torch.where(mask, a, b), without gradients or with gradients of `a` and `b`.
 Tensor where(const In& mask, const In& a, const In& b);
 /// self.masked_fill(mask, number).
 Tensor masked_fill(const In& self, const In& mask, double number);
-/// self.masked_fill_(mask, number), self += other, self *= other, self /= other: no memory but what
-/// backward needs of `self` as it was.
+/// self.masked_fill_(mask, number), self += other, self *= other and self /= other. They take no
+/// memory except for what backward needs of the old `self`.
 void masked_fill_(const Tensor& self, const In& mask, double number);
 void add_(const Tensor& self, const In& other);
 void mul_(const Tensor& self, const In& other);

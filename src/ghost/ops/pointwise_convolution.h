@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions with kernels of one element, which cuDNN computes (aten/src/ATen/native/
-// Convolution.cpp, cudnn/ConvShared.cpp): channels last where the input lies so, results alone. The
-// workspace cuDNN takes for a moment is its own choice and not modelled.
+// Convolutions with kernels of one element, which cuDNN computes
+// (aten/src/ATen/native/Convolution.cpp, cudnn/ConvShared.cpp). The result has its channels last if
+// the input has. Only results are allocated here: cuDNN itself chooses the workspace that it takes
+// for a moment, and it is not modelled.
 #pragma once
 
 #include <cstdint>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows put where indices say, or added to what is there (aten/src/ATen/native/cuda/Indexing.cu,
-// ScatterGatherKernel.cu).
+// Ops that put rows where indices say, or add them to the rows there
+// (aten/src/ATen/native/cuda/Indexing.cu, ScatterGatherKernel.cu).
 #pragma once
 
 #include "ghost/tensor.h"
 
 namespace memtape::ghost {
 
-/// self[indices, :] = source, into a `self` that wants no gradient.
+/// self[indices, :] = source, where `self` requires no gradient.
 void put_rows_(const Tensor& self, const Tensor& indices, const In& source);
 
-/// self.scatter_add(0, indices, source): a copy of `self`, to whose elements those of `source` are
-/// added.
+/// self.scatter_add(0, indices, source): it copies `self` and adds the elements of `source` to
+/// those of the copy.
 Tensor scatter_add(const In& self, const Tensor& indices, const In& source);
 
 }  // namespace memtape::ghost

@@ -6,7 +6,7 @@
 
 namespace memtape::ghost {
 
-/// torch.cumsum along `d`: a packed tensor; backward sums from the other end.
+/// torch.cumsum along `d`, which gives a packed tensor. Backward sums from the other end.
 Tensor cumsum(const In& self, int d);
 
 }  // namespace memtape::ghost

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// softplus: log(1 + exp(x)) as one kernel, which keeps its input. Autocast runs it in float32.
+// softplus: log(1 + exp(x)) as one kernel. Autograd keeps its input, and autocast runs it in
+// float32.
 #pragma once
 
 #include "ghost/tensor.h"

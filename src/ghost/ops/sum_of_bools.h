@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum() of bools in torch: the result first, then the operand as int64.
+// torch's sum() of bools. It allocates the result first, and then the operand as int64.
 #pragma once
 
 #include "ghost/tensor.h"
@@ -7,7 +7,7 @@
 namespace memtape::ghost {
 
 Tensor sum_of_bools(const Tensor& operand);
-/// Along one dimension.
+/// Sums along one dimension.
 Tensor sum_of_bools(const Tensor& operand, int d);
 
 }  // namespace memtape::ghost

@@ -6,8 +6,8 @@
 
 namespace memtape::ghost {
 
-/// A packed copy in another dtype; the tensor as it is where the dtype is the same
-/// (to_will_alias of aten/src/ATen/native/TensorConversions.cpp).
+/// A packed copy in another dtype. If the dtype is the same, it is the tensor itself (to_will_alias
+/// of aten/src/ATen/native/TensorConversions.cpp).
 Tensor to_packed(const In& self, DType dtype);
 
 }  // namespace memtape::ghost

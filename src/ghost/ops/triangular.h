@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triangular matrices: tril and triu, which cut one out of a matrix, and the systems of
-// torch.linalg.solve_triangular (aten/src/ATen/native/BatchLinearAlgebra.cpp,
+// Triangular matrices: tril and triu cut one out of a matrix, and torch.linalg.solve_triangular
+// solves a system of equations with one (aten/src/ATen/native/BatchLinearAlgebra.cpp,
 // native/cuda/linalg/BatchLinearAlgebraLibBlas.cpp).
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace memtape::ghost {
 
-/// self.tril(diagonal): zeros above that diagonal.
+/// self.tril(diagonal), which has zeros above that diagonal.
 Tensor tril(const In& self, int diagonal = 0);
-/// self.triu(diagonal), without gradients: zeros below that diagonal.
+/// self.triu(diagonal), without gradients, which has zeros below that diagonal.
 Tensor triu(const In& self, int diagonal = 0);
 
-/// X of A X = B, for lower triangular A [..., N, N] with ones on the diagonal and B [..., N, M]; X
-/// lies column by column.
+/// Solves A X = B for X. A [..., N, N] is lower triangular with ones on its diagonal, and B is
+/// [..., N, M]. The columns of X are contiguous in memory.
 Tensor solve_unit_lower_triangular(const Tensor& A, const Tensor& B);
 
 }  // namespace memtape::ghost

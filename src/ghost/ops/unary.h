@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one tensor that no gradient goes through in the programs that are modelled: each
-// gives one new tensor like its operand (aten/src/ATen/native/UnaryOps.cpp). Those that autograd
-// goes through are in pointwise.h.
+// Functions of one tensor through which no gradient flows in the programs that are modelled. Each
+// gives one new tensor like its operand (aten/src/ATen/native/UnaryOps.cpp). The functions that
+// have gradients are in pointwise.h.
 #pragma once
 
 #include "ghost/tensor.h"
@@ -19,10 +19,10 @@ Tensor sin(const In& self);
 Tensor nan_to_num(const In& self);
 /// self.flip(d)
 Tensor flip(const In& self, int d);
-/// A lazy conjugate made real, before an op that does not know of it.
+/// Computes a lazy conjugate, before an op that cannot read one.
 Tensor resolve_conj(const In& self);
 
-// With a number: self // number, self % number and self << number of integers.
+// The second operand is a number: self // number, self % number, and self << number for integers.
 Tensor floor_divide(const In& self, double number);
 Tensor remainder(const In& self, double number);
 Tensor lshift(const In& self, double number);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-place ops on views: what autograd does when a view is written to
+// In-place ops on views: what autograd does when a program writes to a view
 // (torch/csrc/autograd/functions/tensor.cpp, CopySlices). The base gets a new history, and the view
-// one that leads to the base by as_strided.
+// gets one that leads to the base by as_strided.
 #pragma once
 
 #include "ghost/tensor.h"
 
 namespace memtape::ghost {
 
-/// view *= other, which wants no gradient, where `view` shows all elements of its base.
+/// view *= other, where `other` requires no gradient and `view` shows all elements of its base.
 void mul_view_(const Tensor& view, const Tensor& other);
 
-/// view /= a number on the host, likewise.
+/// view /= a number on the host, with the same conditions.
 void div_view_(const Tensor& view);
 
 }  // namespace memtape::ghost
