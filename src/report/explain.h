@@ -22,12 +22,12 @@ struct Breakdown {
   std::string arithmetic;  ///< "14336 x 4096 bfloat16 = 117,440,512 B x 32", or ""
   std::string note;        ///< "kept for MulBackward0", or ""
   Bytes bytes = 0;
-  std::vector<Breakdown> parts;  ///< none, or they sum to `bytes`
+  std::vector<Breakdown> parts;  ///< empty, or the parts sum to `bytes`
 };
 
-/// The numbers of the fullest rank, each with its tree: the four static figures, the device peak,
-/// the reserved peak as segments, and what is held between steps. Labels are the keys of the JSON
-/// answer.
+/// The numbers of the fullest rank, each with its tree: the four static figures, the device's peak,
+/// the reserved peak by segments, and what is held between steps. The labels are the keys of the
+/// JSON answer.
 std::vector<Breakdown> breakdowns(const Prediction& prediction, const Trace& trace);
 
 struct ExplainOptions {

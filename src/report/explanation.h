@@ -9,7 +9,7 @@
 
 namespace memtape::report {
 
-/// `width`: columns of the terminal.
+/// `width` is the number of columns of the terminal.
 std::string text(const Explanation& explanation, const Style& style, int width);
 /// One line for each recording, message or log.
 std::string quiet_text(const Explanation& explanation);

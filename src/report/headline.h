@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the answer is about, in a line or two: the options that shape memory, in words.
+// What the answer is about, in one or two lines: the options that decide about memory, in words.
 #pragma once
 
 #include <optional>
@@ -10,27 +10,28 @@
 
 namespace memtape::report {
 
-/// What was taken where nothing was said, and what all figures hang on: "transformers", "8 x 2048
-/// tokens", "fp32". The first line of an answer says it.
+/// The settings on which all figures depend and which were assumed if nobody named them:
+/// "transformers", "8 x 2048 tokens", "fp32". The first line of an answer shows them.
 std::vector<std::string> taken_in_words(const std::vector<Setting>& workload);
 
-/// The other settings: "adamw (fused)", "sdpa attention" ...; those that say nothing ("none", 1
+/// The other settings: "adamw (fused)", "sdpa attention" ... Settings that say nothing ("none", 1
 /// GPU) are left out.
 std::vector<std::string> settings_in_words(const Prediction& prediction);
 
 /// The rank with the highest peak.
 const RankReport& peak_rank(const Prediction& prediction);
 
-/// What is needed before the measured step, where that is more than the step and too much: making
-/// the model, or the first step.
+/// The memory that is needed before the measured step, while the model is made or in the first
+/// step. It is set only if it exceeds both the step's peak and the device.
 std::optional<Bytes> before_the_step(const Prediction& prediction);
 
-/// The figure that the verdict rests on, and the first one at every door: what the device holds
-/// within its limit, where cached segments go back; what comes before the step, where that is too
-/// much; else the peak of the fullest rank.
+/// The figure on which the verdict rests, and the first figure of every answer. It is the peak of
+/// the fullest rank, with two exceptions: if the step fits only because cached segments go back to
+/// the driver, it is what the device holds then; if what comes before the step is too much, it is
+/// that.
 Bytes needed(const Prediction& prediction);
 
-/// The verdict in words, with what it rests on: "fits, cached segments given back".
+/// The verdict in words, with its reason: "fits, cached segments given back".
 std::string verdict_in_words(const Prediction& prediction);
 
 }  // namespace memtape::report

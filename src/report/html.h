@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer as one web page that needs nothing else: every tensor of the measured step as a band
-// over time, with what it is and why it exists under the pointer. Works from a file, without a
-// network. The page's own files are in html/.
+// The answer as one self-contained web page: it shows every tensor of the measured step as a band
+// over time and, under the pointer, what the tensor is and why it exists. The page works from a
+// file, without a network. Its own files are in html/.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace memtape::report {
 
-/// How tensors are called: by the module, op and shape that a prediction knows, or by the place in
-/// a program that allocated them (`Why::op`) and that place's caller (its scope).
+/// How tensors are named: by the module, op and shape that a prediction knows, or by the place in a
+/// program that allocated them (`Why::op`) and the caller of that place (its scope).
 enum class TensorNames { by_module, by_place };
 
 std::string html(const Prediction& prediction, const Trace& trace,
                  TensorNames names = TensorNames::by_module);
 
-/// What that page draws, as JSON.
+/// The data that the page draws, as JSON.
 std::string html_data(const Prediction& prediction, const Trace& trace,
                       TensorNames names = TensorNames::by_module);
 

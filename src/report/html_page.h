@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A web page that needs nothing else: style, body, data and script put into the places that
+// A self-contained web page: style, body, data and script are put into the places that
 // html/frame.html marks.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace memtape::report {
 
-/// `data` is JSON.
+/// `data` is JSON text.
 std::string html_page(std::string_view body, std::string_view script, std::string data);
 
 }  // namespace memtape::report

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer for programs: one JSON object of schema "memtape/1" (docs/json.md,
-// docs/memtape-1.schema.json). Keys may be added to it, none may change its name or meaning.
+// docs/memtape-1.schema.json). Keys may be added to it, but no key may change its name or its
+// meaning.
 #pragma once
 
 #include <span>
@@ -11,7 +12,7 @@
 
 namespace memtape::report {
 
-/// Pretty-printed, ending in a line break; with "rules" where there are any.
+/// The text is pretty-printed and ends in a line break. It has the key "rules" if there are any.
 std::string json(const Prediction& prediction, std::span<const RuleOfThumb> rules = {});
 
 }  // namespace memtape::report

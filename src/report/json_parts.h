@@ -16,7 +16,8 @@
 namespace memtape::report {
 
 void write(JsonWriter& out, const CategoryBytes& bytes);
-/// "peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes" for `prefix` "peak".
+/// For the `prefix` "peak", it writes "peak_requested_bytes", "peak_allocated_bytes" and
+/// "peak_reserved_bytes".
 void write(JsonWriter& out, std::string_view prefix, const Levels& levels);
 void write(JsonWriter& out, const std::vector<Setting>& settings);
 void write(JsonWriter& out, const std::vector<std::string>& lines);
@@ -25,7 +26,7 @@ void write(JsonWriter& out, const std::optional<DeviceSummary>& device);
 void write(JsonWriter& out, const Bounds& bounds);
 void write(JsonWriter& out, const std::vector<Advice>& advice);
 
-/// "verdict": its word, null where no GPU was named.
+/// Writes the word of the verdict as "verdict"; it is null if no GPU was named.
 void write(JsonWriter& out, const std::optional<VerdictWord>& verdict);
 void write_lines(JsonWriter& out, std::string_view name, const std::vector<std::string>& lines);
 
@@ -35,7 +36,8 @@ void member_or_null(JsonWriter& out, std::string_view name, const std::optional<
   value ? out.value(*value) : out.null();
 }
 
-/// An estimate of time as low, mid and high, six digits each: it has no more.
+/// Writes an estimate of time as low, mid and high, with six digits each, which is all the
+/// precision it has.
 void write_seconds(JsonWriter& out, std::string_view key, double low, double mid, double high);
 
 }  // namespace memtape::report

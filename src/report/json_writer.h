@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonWriter: JSON appended to a string, keys in the order they are written. Pretty text breaks
-// lines and indents by two spaces; arrays of plain numbers stay on one line. Compact text has no
-// white space at all. The caller keeps begin/end and key/value in order. Text is escaped as RFC
-// 8259 asks; a byte that is not UTF-8 (file names may hold any) becomes U+FFFD.
+// JsonWriter: appends JSON to a string, with keys in the order in which they are written. Pretty
+// text breaks lines and indents by two spaces; arrays of plain numbers stay on one line. Compact
+// text has no white space at all. The caller keeps begin/end and key/value in order. Text is
+// escaped as RFC 8259 asks; a byte that is not UTF-8 (file names may hold any) becomes U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class JsonWriter {
   void begin_object() { begin('{'); }
   void end_object() { end('}'); }
   void begin_array() { begin('['); }
-  /// Items of the array stay on one line.
+  /// Begins an array whose items stay on one line.
   void begin_row();
   void end_array() { end(']'); }
 
@@ -32,7 +32,7 @@ class JsonWriter {
   void value(int number) { value(std::int64_t{number}); }
   void value(bool truth) { raw(truth ? "true" : "false"); }
   void null() { raw("null"); }
-  /// A value that is JSON already.
+  /// Writes a value that is JSON already.
   void raw(std::string_view json);
 
   template <class T>
@@ -52,10 +52,10 @@ class JsonWriter {
 
   std::string text_;
   bool pretty_;
-  bool first_ = true;  ///< nothing written yet in the innermost bracket
+  bool first_ = true;  ///< nothing has been written yet within the innermost bracket
   bool after_key_ = false;
   int depth_ = 0;
-  int row_depth_ = 0;  ///< depth of the innermost row, 0 when in none
+  int row_depth_ = 0;  ///< the depth of the innermost row; 0 outside of rows
 };
 
 }  // namespace memtape::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest tensors at a moment of the tape, layers that repeat folded into one row
+// The largest tensors at a moment of the tape. Tensors of repeated layers are folded into one row
 // (report/fold.h).
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace memtape::report {
 
-/// For `count`: a row for every tensor, so that the rows add up to what is allocated.
+/// As `count`, this asks for a row for every tensor, so that the rows add up to what is allocated.
 inline constexpr std::size_t kEveryTensor = std::numeric_limits<std::size_t>::max();
 
-/// Rows by bytes in the allocator, largest first, ties in order of allocation; at most `count`
-/// rows.
+/// At most `count` rows, sorted by their bytes in the allocator with the largest first. Equal rows
+/// are in order of allocation.
 std::vector<LargestTensor> largest_tensors(const Tape& tape, const BlockSizes& sizes,
                                            std::span<const BlockId> blocks, std::size_t count);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PhantomRun: what a real program did on phantom GPUs, read from its own PyTorch allocator
-// (`memtape run`). One entry per process and GPU, in the words of the JSON contract
+// (`memtape run`). There is one entry for each process and GPU, in the words of the JSON contract
 // (docs/phantom.md, docs/json.md).
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace memtape::report {
 
-/// Tensors of one size from one place.
+/// The tensors of one size that one place made.
 struct LiveTensors {
-  Bytes bytes = 0;  ///< of all together
+  Bytes bytes = 0;  ///< the sum over all of them
   std::int64_t count = 0;
-  std::string place;               ///< innermost Python place, torch's own included
-  std::vector<std::string> stack;  ///< the program's places, innermost first
+  std::string place;               ///< the innermost place in Python, even inside torch
+  std::vector<std::string> stack;  ///< the places in the program, the innermost first
 };
 
 struct RunPhase {
@@ -28,7 +28,8 @@ struct RunPhase {
   Levels peak;
 };
 
-/// A request that the device could not serve, as torch.cuda.OutOfMemoryError told the program.
+/// A request that the device could not serve, as torch.cuda.OutOfMemoryError reported it to the
+/// program.
 struct RunFailure {
   int gpu = 0;
   std::int64_t step = 0;
@@ -44,34 +45,34 @@ struct RunEntry {
   int rank = 0, gpu = 0;
   std::vector<RunPhase> phases;
   Levels peak, steady, now;
-  std::vector<Levels> steps;  ///< peaks of the last steps
+  std::vector<Levels> steps;  ///< the peaks of the last steps
   std::int64_t steps_done = 0, alloc_retries = 0, segments = 0;
-  Bytes peak_live_requested = 0;  ///< of the events that were kept, when `largest` was alive
+  Bytes peak_live_requested = 0;  ///< the bytes of the recorded events when `largest` was alive
   std::vector<LiveTensors> largest;
   std::vector<RunFailure> failures;
 };
 
-/// What the driver saw of a GPU, all processes together.
+/// What the driver saw of a GPU, over all processes.
 struct RunGpu {
   int gpu = 0, processes = 0;
-  Bytes peak_device = 0;  ///< the most that all held at one time, contexts included
+  Bytes peak_device = 0;  ///< the most that all processes held at one time, with their contexts
   Bytes context = 0, nccl = 0;
   std::int64_t refused = 0;
 };
 
-/// A place where the program read device data, which is not there.
+/// A place where the program read data from the device, which a phantom GPU does not have.
 struct DataRead {
   std::string place, source;
   std::int64_t count = 0;
   Bytes largest = 0;
 };
 
-/// A place where the program asked for something that only a device would know and that had to be
-/// invented: whom a token is routed to, whether a gradient is finite.
+/// A place where the program asked for something that only a real device would know and that had to
+/// be invented, for example to which expert a token is routed, or whether a gradient is finite.
 struct Invention {
   std::string place, source, what;
   std::int64_t count = 0;
-  std::int64_t reads = 0;  ///< how often the program read what came of it
+  std::int64_t reads = 0;  ///< how often the program read a result of it
 };
 
 struct PhantomRun {
@@ -90,13 +91,13 @@ struct PhantomRun {
   std::vector<std::string> warnings;
 
   bool ran_out() const;
-  /// The entry with the highest reserved peak; null when no process used a GPU through PyTorch.
+  /// The entry with the highest reserved peak. It is null if no process used a GPU through PyTorch.
   const RunEntry* fullest() const;
 };
 
 std::string json(const PhantomRun& run);
 std::string text(const PhantomRun& run);
-/// One line a GPU.
+/// One line for each GPU.
 std::string quiet_text(const PhantomRun& run);
 
 }  // namespace memtape::report

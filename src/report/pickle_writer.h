@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PickleWriter: Python's pickle, protocol 4, as far as plain values need it. Only opcodes that
-// PyTorch's own viewer reads (torch/utils/viz/MemoryViz.js, `unpickle`) are written: no classes, no
-// code, no frames, nothing of protocol 5. Text that comes again is written once and fetched from
-// the memo, as are values that the caller asks to remember.
+// PickleWriter: writes Python's pickle, protocol 4, as far as plain values need it. It writes only
+// opcodes that PyTorch's own viewer reads (torch/utils/viz/MemoryViz.js, `unpickle`): no classes,
+// no code, no frames and nothing of protocol 5. Text that occurs again is written once and fetched
+// from the memo, and so are values that the caller asks to remember.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +46,14 @@ class PickleWriter {
       text(value);
   }
 
-  /// The whole pickle, once everything begun has ended.
+  /// The whole pickle. Everything that was begun must have ended.
   std::string take() &&;
 
  private:
   static constexpr char kSetItems = 'u', kAppends = 'e';
-  /// The viewer spreads the values of one APPENDS over the arguments of a call, which engines
-  /// limit: as Python's own pickler (pickle.py, _BATCHSIZE), write many small batches.
+  /// The viewer passes the values of one APPENDS as arguments of a call, whose number engines
+  /// limit. So many small batches are written, as Python's own pickler does (pickle.py,
+  /// _BATCHSIZE).
   static constexpr int kBatch = 1000;
 
   struct Open {

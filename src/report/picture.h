@@ -26,11 +26,11 @@ struct PictureOptions {
   int width = 80;
   int height = 8;
   Style style = {};
-  std::optional<Bytes> limit =
-      {};  ///< what the device leaves to the allocator; drawn when the step comes near it
+  /// What the device leaves to the allocator; it is drawn if the step comes near it.
+  std::optional<Bytes> limit = {};
 };
 
-/// Lines without line breaks; none when the step has no events.
+/// Lines without line breaks. There are none if the step has no events.
 std::vector<std::string> picture(const Trace& trace, const PictureOptions& options);
 
 }  // namespace memtape::report

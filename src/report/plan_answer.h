@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlanAnswer: the answer of `memtape plan` as plain values, in the words of the JSON contract.
-// Every plan in it was confirmed exactly, rank by rank; its times are estimates and say so by their
-// range.
+// Every plan in it was confirmed exactly, rank by rank. Its times are estimates, so they are
+// ranges.
 #pragma once
 
 #include <cstdint>
@@ -28,31 +28,32 @@ struct PlanTime {
 struct PlanRow {
   using Options = std::vector<std::pair<std::string, std::string>>;
   Options layout;     ///< the options that it sets, as the command line spells them
-  std::string words;  ///< the same for people: "tp 8 · pp 16 · dp 128"
+  std::string words;  ///< the same in words: "tp 8 · pp 16 · dp 128"
   std::string framework;
   std::int64_t gpus = 1;
-  std::int64_t instances = 1;      ///< of a server
-  std::int64_t micro_batches = 1;  ///< of a step, on each data parallel rank
+  std::int64_t instances = 1;      ///< the number of servers that are alike
+  std::int64_t micro_batches = 1;  ///< those of a step on each data parallel rank
   SecondsRange step_seconds;
-  std::optional<SecondsRange> ttft, tpot;  ///< of a server
-  std::optional<std::int64_t> users;       ///< that a server holds at a time
-  double tokens_per_second = 0.0;          ///< of all GPUs
-  std::optional<double> mfu;               ///< nothing where the GPU's peak is not known
+  /// The time to the first token and the time for each further one, of a server.
+  std::optional<SecondsRange> ttft, tpot;
+  std::optional<std::int64_t> users;  ///< the users whom a server holds at the same time
+  double tokens_per_second = 0.0;     ///< the sum over all GPUs
+  std::optional<double> mfu;          ///< absent if the GPU's peak is not known
   std::vector<PlanTime> time;
-  std::optional<Bytes>
-      peak_device_bytes;  ///< of the fullest rank; nothing where it is not modelled
-  /// What it lives in on a GPU that is smaller than that: cached segments go back to the driver to
-  /// make room, in every step. Nothing where it need not.
+  std::optional<Bytes> peak_device_bytes;  ///< of the fullest rank; absent if it is not modelled
+  /// What the plan needs on a smaller GPU, where cached segments go back to the driver in every
+  /// step to make room. It is absent if that is not necessary.
   std::optional<Bytes> within_limit_bytes;
   std::optional<Bytes> headroom_bytes;
   std::optional<bool> fits;
   std::optional<VerdictWord> verdict;
   int peak_rank = 0;
   std::optional<double> cost_per_hour;
-  std::string sacrifice;  ///< what is trained otherwise: "adapters instead of all weights"; or ""
+  /// What the plan gives up in training: "adapters instead of all weights"; or ""
+  std::string sacrifice;
   std::vector<std::string> command;
 
-  /// Whether it fits without giving segments back, and surely.
+  /// Whether it fits for certain and without giving segments back.
   bool fits_well() const {
     return fits.value_or(true) && !within_limit_bytes &&
            verdict.value_or(VerdictWord::fits) == VerdictWord::fits;
@@ -66,10 +67,10 @@ struct WhyNot {
   int rank = 0;
 };
 
-/// A file that launches a plan, or is read by what does.
+/// A file that launches a plan, or that the launched program reads.
 struct PlanFile {
   std::string name, text;
-  bool runs = false;  ///< may be started
+  bool runs = false;  ///< whether it can be started
 };
 
 struct PlanAnswer {
@@ -78,15 +79,16 @@ struct PlanAnswer {
   std::vector<Setting> workload;
   std::optional<DeviceSummary> device;
   std::string objective;
-  std::vector<PlanRow> plans;       ///< best first
-  std::vector<std::size_t> pareto;  ///< of `plans`: none is both faster and smaller
+  std::vector<PlanRow> plans;  ///< the best first
+  /// Indices into `plans` of those that no plan beats in both time and memory.
+  std::vector<std::size_t> pareto;
   std::vector<WhyNot> why_not;
   std::int64_t screened = 0, bounded = 0, confirmed = 0;
-  bool stopped = false;  ///< interrupted: the best so far
+  bool stopped = false;  ///< it was interrupted, so these are the best so far
   std::string time_source;
   std::vector<std::string> warnings;
-  std::vector<PlanFile> files;   ///< of the plan that is to be written, if any
-  std::size_t written_plan = 0;  ///< its number, from 1
+  std::vector<PlanFile> files;   ///< those of the plan that is to be written, if any
+  std::size_t written_plan = 0;  ///< the number of that plan, counted from 1
 
   bool fits() const { return !plans.empty() && plans.front().fits.value_or(true); }
 };

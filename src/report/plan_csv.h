@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans as CSV, a line each.
+// The plans as CSV, with a line for each.
 #pragma once
 
 #include <string>

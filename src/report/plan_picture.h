@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans as a picture: time to the right, memory upwards, each plan by its number.
+// The plans as a picture: time grows to the right and memory upwards, and each plan is shown by its
+// number.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace memtape::report {
 
-/// "" where fewer than two plans have both.
+/// The picture is "" if fewer than two plans have both figures.
 std::string picture(const PlanAnswer& answer, const PlanLook& look);
 
 }  // namespace memtape::report

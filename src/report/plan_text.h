@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan's answer for people: the ranked plans, what would be faster and does not fit, and the
-// command of the best.
+// A plan's answer as text: the ranked plans, what would be faster but does not fit, and the command
+// of the best plan.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::string text(const PlanAnswer& answer, const PlanLook& look);
 std::string memory_words(const PlanRow& plan);
 /// "3.1 s (2.35 s to 4.1 s) a step"
 std::string time_words(const PlanRow& plan, bool serves);
-/// The best plan's options alone.
+/// Only the options of the best plan.
 std::string quiet_text(const PlanAnswer& answer);
 
 }  // namespace memtape::report

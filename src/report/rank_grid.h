@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankGrid: the ranks of a job as a picture: a row for each pipeline stage, its ranks side by side
-// in their order, each as full as its peak. Of many ranks several share a cell, which shows the
-// fullest of them.
+// RankGrid: the ranks of a job as a picture. Each pipeline stage is a row with its ranks side by
+// side in order, and each cell is filled in proportion to the rank's peak. If there are many ranks,
+// several share a cell, which shows the fullest one.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@ namespace memtape::report {
 struct RankGrid {
   struct Row {
     int stage = 0;
-    std::vector<int> first_rank;  ///< of each cell
-    std::vector<Bytes> peaks;     ///< on the device
+    std::vector<int> first_rank;  ///< one for each cell
+    std::vector<Bytes> peaks;     ///< the peak on the device of each cell
   };
   std::vector<Row> rows;
   Bytes lowest = 0, highest = 0;
   std::size_t ranks_per_cell = 1;
 };
 
-/// With at most `width` cells a row.
+/// Each row has at most `width` cells.
 RankGrid rank_grid(const std::vector<RankReport>& ranks, std::size_t width);
 
-/// A line a row; cells are drawn between the lowest and the highest peak.
+/// One line for each row. Cells are drawn on a scale from the lowest to the highest peak.
 std::vector<std::string> text_lines(const RankGrid& grid, const Style& style);
 
 }  // namespace memtape::report

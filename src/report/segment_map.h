@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SegmentMap: the address ranges that the allocator holds from the driver, as SegmentChanges come
-// and go. Mapped ranges of expandable segments grow together where they touch and can be given back
+// SegmentMap: the address ranges that the allocator holds from the driver, updated by
+// SegmentChanges. Mapped ranges of expandable segments join where they touch, and can be given back
 // in parts.
 #pragma once
 
@@ -21,7 +21,7 @@ class SegmentMap {
  public:
   void apply(const SegmentChange& change);
 
-  /// By address.
+  /// The segments by address.
   const std::map<std::int64_t, Segment>& segments() const { return segments_; }
 
  private:

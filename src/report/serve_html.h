@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serving answer as one web page that needs nothing else: each rank's GPU as a stacked bar,
-// what its cache holds, the arithmetic of a token, and what to change. Its data is the answer's
-// JSON.
+// The serving answer as one self-contained web page. It shows each rank's GPU as a stacked bar,
+// what its cache holds, the arithmetic of a token, and what could be changed. Its data is the
+// answer's JSON.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace memtape::report {
 
-/// `arithmetic`: the cache's size as one works it out by hand, line by line.
+/// `arithmetic` is the calculation of the cache's size as one does it by hand, line by line.
 std::string html(const ServeAnswer& answer, std::span<const std::string> arithmetic);
 
 }  // namespace memtape::report

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serving answer for people: the verdict, the GPU as one stacked bar (weights, caches,
-// activations, graphs, outside the allocator, free), what each rank and buffer holds, and what the
-// caches can serve.
+// The serving answer as text: the verdict, the GPU as one stacked bar (weights, caches,
+// activations, graphs, outside the allocator, free), what each rank and buffer holds, and how many
+// requests the caches can serve.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct ServeTextOptions {
 
 std::string text(const ServeAnswer& answer, const ServeTextOptions& options);
 
-/// The verdict alone, on one line.
+/// Only the verdict, on one line.
 std::string quiet_text(const ServeAnswer& answer);
 
 }  // namespace memtape::report

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Style: how text looks on a terminal: the palette of categories, colour on or off, Unicode or
-// plain ASCII. The palette is of middle lightness, readable on dark and on light grounds;
-// html/style.css has the same hues. Colour never carries meaning alone: without it each category
-// has a fill of its own.
+// Style: how text looks on a terminal: the colours of categories, with colour or without, in
+// Unicode or plain ASCII. The colours are of medium lightness, so they can be read on dark and on
+// light backgrounds; html/style.css has the same hues. Colour never carries meaning alone: without
+// it, each category has its own fill pattern.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using Ink = std::uint8_t;
 Ink ink(Category category);
 inline constexpr Ink kGood = 71, kBad = 167, kQuiet = 245;
 
-/// Reports in text are laid out for at least and at most so many columns.
+/// Text reports have at least and at most this many columns.
 inline constexpr int kLeastWidth = 72, kMostWidth = 120;
 
 struct Style {
@@ -29,9 +29,9 @@ struct Style {
 
   std::string bold(std::string_view text) const;
   std::string paint(std::string_view text, Ink ink) const;
-  /// Both colours at once, for a cell of a picture that two categories share.
+  /// Paints with both colours, for a cell of a picture that two categories share.
   std::string paint(std::string_view text, Ink ink, Ink ground) const;
-  /// `unicode`, or `plain` where only ASCII is wanted.
+  /// Returns `unicode`, or `plain` if only ASCII is wanted.
   std::string_view pick(std::string_view unicode, std::string_view plain) const {
     return ascii ? plain : unicode;
   }
@@ -39,20 +39,20 @@ struct Style {
   std::string_view fill(Category category) const;
 };
 
-/// Columns that `text` takes on a terminal: code points, escape sequences aside.
+/// The number of columns that `text` takes on a terminal: its code points without escape sequences.
 int columns(std::string_view text);
 
-/// `text` padded with blanks to `width` columns, on the right or on the left.
+/// `text` padded with blanks to `width` columns, on its right or on its left.
 std::string pad_right(std::string text, int width);
 std::string pad_left(std::string text, int width);
 
-/// `text` (no escape sequences) cut to `width` columns, its middle replaced by an ellipsis.
+/// `text`, which has no escape sequences, cut to `width` columns: an ellipsis replaces its middle.
 std::string shorten(std::string_view text, int width, const Style& style);
 
 /// `text` broken at blanks into lines of at most `width` columns.
 std::vector<std::string> wrap(std::string_view text, int width);
 
-/// A bar of `eighths` eighths of a cell.
+/// A bar that is `eighths` eighths of a cell long.
 std::string bar(std::int64_t eighths, const Style& style);
 
 }  // namespace memtape::report

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer for people: verdict, picture, what the peak is made of, the largest tensors and why
-// they exist, advice. Bytes are in GiB (2^30), or MiB where everything is smaller; no line is
-// longer than the width.
+// The answer as text: the verdict, a picture, what the peak consists of, the largest tensors and
+// why they exist, and advice. Bytes are in GiB (2^30), or in MiB if everything is smaller. No line
+// is longer than the width.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 namespace memtape::report {
 
 struct TextOptions {
-  int width = 80;  ///< at least kLeastWidth is used; tables stop growing at kMostWidth
+  int width = 80;  ///< at least kLeastWidth; tables do not grow beyond kMostWidth
   Style style = {};
-  std::size_t largest = 6;  ///< rows of the table of the largest tensors
+  std::size_t largest = 6;  ///< the rows of the table of the largest tensors
 };
 
-/// `trace` may be null: then there is no picture.
+/// `trace` may be null; then there is no picture.
 std::string text(const Prediction& prediction, const Trace* trace, const TextOptions& options);
 
-/// The verdict alone, on one line.
+/// Only the verdict, on one line.
 std::string quiet_text(const Prediction& prediction);
 
 }  // namespace memtape::report

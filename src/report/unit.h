@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unit: the one unit that a table or a picture uses for all its numbers: GiB, or MiB where GiB
+// Unit: the one unit that a table or a picture uses for all its numbers. It is GiB, or MiB if GiB
 // would show only zeros.
 #pragma once
 
@@ -14,11 +14,11 @@ struct Unit {
   std::string_view name;  ///< "GiB" or "MiB"
   Bytes size;
 
-  /// Two decimals, no unit: "12.34".
+  /// Two decimals without the unit: "12.34".
   std::string text(Bytes bytes) const;
 };
 
-/// The unit for numbers of which `largest` is the largest.
+/// The unit for numbers whose largest is `largest`.
 constexpr Unit unit_for(Bytes largest) {
   return largest >= 1_GiB ? Unit{"GiB", 1_GiB} : Unit{"MiB", 1_MiB};
 }

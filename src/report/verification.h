@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification: a predicted step beside the same step as real PyTorch ran it: figure by figure and,
-// where both sides have one, the tape event for event.
+// Verification: a predicted step compared with the same step as real PyTorch ran it, figure by
+// figure and, if both sides have a tape, event by event.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace memtape::report {
 
 struct Figure {
-  std::string name;  ///< dotted path in the JSON of `train`
+  std::string name;  ///< the dotted path in the JSON of `train`
   std::int64_t predicted = 0, real = 0;
   bool same() const { return predicted == real; }
 };
@@ -27,7 +27,7 @@ struct Verification {
   bool exact() const;
 };
 
-/// Every figure that a prediction has of a rank, under its name in the JSON; `real` is left 0.
+/// Every figure that a prediction has of a rank, under its name in the JSON. `real` stays 0.
 std::vector<Figure> predicted_figures(const Prediction& prediction);
 
 std::string text(const Verification& verification);

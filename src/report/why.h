@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a block exists, as one sentence for people: which op made it, what keeps it, and until when.
-// The facts are the tape's (Why); nothing is guessed beyond them.
+// Why a block exists, as one sentence: which op made it, what keeps it alive, and until when. The
+// facts come from the tape (Why), and nothing is guessed beyond them.
 //     "output of silu, kept for MulBackward0 until backward reaches model.layers.*.mlp"
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace memtape::report {
 
-/// Without a full stop. `module` is the path to name: exact, folded ("model.layers.*.mlp") or a
-/// placeholder.
+/// The sentence has no full stop. `module` is the path that it names: an exact one, a folded one
+/// ("model.layers.*.mlp") or a placeholder.
 std::string why_sentence(const Why& why, std::string_view module);
 
 /// "[1, 2048, 14336] bfloat16"
