@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes: every size in memtape is a whole number of bytes in a signed 64-bit integer, so
-// differences are safe. Floating point appears only in the last line of formatting. KiB, MiB, GiB
-// are powers of two.
+// Bytes: every size in memtape is a whole number of bytes in a signed 64-bit integer, so that
+// differences are safe. Floating point appears only in the last line of formatting. KiB, MiB and
+// GiB are powers of two.
 #pragma once
 
 #include <cstdint>

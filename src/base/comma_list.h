@@ -8,7 +8,7 @@
 
 namespace memtape {
 
-/// What stands between the commas; empty parts are left out.
+/// The parts between the commas. Empty parts are left out.
 std::vector<std::string> split_at_commas(std::string_view text);
 
 }  // namespace memtape

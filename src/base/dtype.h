@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DType: the element types of tensors, under torch's names; width in bits because int4 and its kin
-// share a byte.
+// DType: the element types of tensors, under torch's names. Widths are in bits, because types like
+// int4 share a byte.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class DType : std::uint8_t {
   int4,
 };
 
-/// Width of one element in bits.
+/// The width of one element in bits.
 constexpr int bits(DType t) {
   switch (t) {
     case DType::float64:
@@ -42,16 +42,16 @@ constexpr int bits(DType t) {
   }
 }
 
-/// Bytes of `count` elements, the last byte filled up.
+/// The bytes of `count` elements; a last byte that is only partly used counts in full.
 constexpr Bytes bytes_of(DType t, std::int64_t count) { return (count * bits(t) + 7) / 8; }
 
 constexpr bool is_floating_point(DType t) { return t <= DType::float8_e5m2; }
 
-/// "float32", "bfloat16", "bool" ... : torch's spelling.
+/// torch's spelling: "float32", "bfloat16", "bool" ...
 std::string_view name(DType t);
 
-/// The dtype of that name: torch's, the short form (fp32, bf16) or the safetensors form (F32,
-/// BF16); nothing if unknown.
+/// The dtype of that name, which is torch's, a short form (fp32, bf16) or the safetensors form
+/// (F32, BF16). It is nothing if the name is unknown.
 std::optional<DType> dtype_from_name(std::string_view text);
 
 }  // namespace memtape

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two names are apart: the edits (insert, delete, replace, each 1) that turn one into the
-// other, letters compared without case.
+// How far two names are apart: the least number of edits (an insertion, a deletion or a replacement
+// of a letter) that turn one into the other. Case is ignored.
 #pragma once
 
 #include <cstddef>

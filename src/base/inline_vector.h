@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// InlineVector<T, N>: a vector whose first N elements need no allocation. Nodes of the autograd
-// graph have one to three edges and one gradient nearly always, and a training step makes tens of
+// InlineVector<T, N>: a vector whose first N elements need no allocation. Nearly all nodes of the
+// autograd graph have one to three edges and one gradient, and a training step makes tens of
 // thousands of nodes.
 #pragma once
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonObject: a JSON object as text on one line, made member by member.
-//
+// JsonObject: a JSON object as text on one line, built member by member.
 //   JsonObject().add("r", 16).add("target_modules", words).text()
 #pragma once
 
@@ -29,7 +28,7 @@ class JsonObject {
   JsonObject& add(std::string_view key, const JsonObject& object) {
     return add_json(key, object.text());
   }
-  /// A value that is JSON already.
+  /// Adds a value that is JSON already.
   JsonObject& add_json(std::string_view key, std::string_view json);
 
   std::string text() const { return "{" + members_ + "}"; }
@@ -40,7 +39,7 @@ class JsonObject {
   std::string members_;
 };
 
-/// A list of texts.
+/// A JSON list of texts.
 std::string json_list(std::span<const std::string> texts);
 
 }  // namespace memtape

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Letters of ASCII in one case, as names are compared.
+// Changes the case of ASCII letters, so that names can be compared.
 #pragma once
 
 #include <string>

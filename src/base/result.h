@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: the core rooms never throw. A function that can fail returns Result<T>; what failed is
-// one Error, which the command line prints as one line and turns into an exit code.
+// Result<T>: rooms never throw. A function that can fail returns a Result<T>. Its failure is one
+// Error, which the command line prints as one line and turns into an exit code.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 namespace memtape {
 
 enum class ErrorKind {
-  bad_input,    ///< the user can mend it: exit code 2
-  unsupported,  ///< well formed, but not modelled: exit code 2
-  internal,     ///< a broken invariant of memtape: exit code 3
+  bad_input,    ///< the user can correct it: exit code 2
+  unsupported,  ///< it is well formed, but not modelled: exit code 2
+  internal,     ///< an invariant of memtape is broken: exit code 3
 };
 
-/// What went wrong, where (file, option, key), and what would be right. Each part is a phrase
-/// without a full stop.
+/// What went wrong, where (a file, an option, a key), and what would be right. Each part is a
+/// phrase without a full stop.
 struct Error {
   ErrorKind kind = ErrorKind::bad_input;
   std::string what;
@@ -34,7 +34,7 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// An Error of the user's making, ready to return from a function of any Result<T>.
+/// An Error that the user has caused. A function with any Result<T> can return it.
 inline tl::unexpected<Error> bad_input(std::string what, std::string where = {},
                                        std::string hint = {}) {
   return tl::unexpected<Error>(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text: names that are nearly right, words without the white space around them, and bytes as people
-// read them.
+// Text: names that are nearly right, words without the white space around them, and bytes in a
+// readable form.
 #pragma once
 
 #include <span>
@@ -11,18 +11,18 @@
 
 namespace memtape {
 
-/// The candidate nearest to `typed` by edit distance (case ignored), or "" when none is near (more
-/// than half its letters differ).
+/// The candidate that is nearest to `typed` by edit distance (case is ignored), or "" if none is
+/// near, that is if more than half of its letters differ.
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> candidates);
 
-/// How many candidates fit into the one line of an error.
+/// The number of candidates that fit into the one line of an error.
 inline constexpr std::size_t kMostNamed = 24;
 
-/// "did you mean X?" for the nearest candidate, or "one of a, b, c" when none is near (of many, the
-/// first "and 9 more").
+/// "did you mean X?" for the nearest candidate, or "one of a, b, c" if none is near. If there are
+/// many, it lists the first and adds "and 9 more".
 std::string suggestion(std::string_view typed, std::span<const std::string_view> candidates);
 
-/// The text without the white space at its ends.
+/// The text without the white space at both ends.
 std::string_view trimmed(std::string_view text);
 
 /// Bytes in GiB with two decimals and the unit: "12.34 GiB".

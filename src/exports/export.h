@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as files that launch it: the readers of src/launch in reverse. What is written is read
-// back by `memtape -- bash run.sh`, which answers the plan's bytes (tests/exports).
+// A plan as files that launch it, so this room does the reverse of the readers in src/launch.
+// `memtape -- bash run.sh` reads the files back and answers the plan's bytes
+// (tests/run_exports.py).
 #pragma once
 
 #include <cstdint>
@@ -20,30 +21,31 @@ using Options = std::vector<std::pair<std::string, std::string>>;
 
 using File = PlanFile;
 
-/// What is launched: a plan of training.
+/// What is launched if the plan is one of training.
 struct Training {
-  std::string model;  ///< as it was typed
+  std::string model;  ///< the model as it was typed
   const Config* config = nullptr;
-  TrainRecipe recipe;  ///< of all options
-  Options options;     ///< by memtape's names; the last value counts
+  TrainRecipe recipe;  ///< the recipe of all options
+  Options options;     ///< under memtape's names; the last value of an option counts
   std::int64_t gpus = 1, per_node = 8, micro_batches = 1;
 };
 
-/// What is launched: instances of a server, alike.
+/// What is launched if the plan is one of serving: equal instances of a server.
 struct Server {
   std::string model, engine;
-  Options options;                       ///< by the engine's names, without dashes before them
-  std::int64_t gpus = 1, instances = 1;  ///< GPUs of an instance
+  Options options;                       ///< under the engine's names, without the dashes
+  std::int64_t gpus = 1, instances = 1;  ///< `gpus` counts the GPUs of one instance.
 };
 
-/// What people read beside it.
+/// What people are told beside the files.
 struct Facts {
-  std::string words;      ///< "tp 8 · pp 16 · batch 1 x 16"
-  std::string gpu;        ///< "NVIDIA H100 80GB HBM3"
-  std::string question;   ///< options of the machine, which stand before the --: "--gpu h100-80gb"
+  std::string words;  ///< "tp 8 · pp 16 · batch 1 x 16"
+  std::string gpu;    ///< "NVIDIA H100 80GB HBM3"
+  /// The options of the machine, which stand before the --: "--gpu h100-80gb"
+  std::string question;
   std::string memory;     ///< "61.78 GiB on the fullest GPU"
   std::string time;       ///< "3.1 s a step (2.3 to 4.1)"
-  std::string allocator;  ///< PYTORCH_ALLOC_CONF that the answer stands for, or ""
+  std::string allocator;  ///< the PYTORCH_ALLOC_CONF for which the answer holds, or ""
 };
 
 struct Export {
@@ -51,7 +53,7 @@ struct Export {
   std::vector<std::string> assumed;  ///< sentences for the README
 };
 
-/// The files of a plan; README.md is among them. A setting that the program cannot be told is an
+/// The files of a plan, with a README.md. If the program cannot be told a setting, the result is an
 /// Error that names it.
 Result<Export> export_training(const Training& plan, const Facts& facts);
 Result<Export> export_server(const Server& plan, const Facts& facts);

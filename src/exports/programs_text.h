@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of data/export as text, put into memtape when it is built.
+// The programs of data/export as text. They are embedded into memtape when it is built.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Script: a start script in bash, as launch/start_script reads it back.
+// Script: a start script in bash. launch/start_script can read it back.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@ class Script {
   void set_variable(std::string_view name, std::string_view value);
   void unset_variable(std::string_view name);
 
-  /// Begins the command; words follow.
+  /// Begins the command; its words follow.
   void start(std::string_view program);
-  /// A flag with its value on a line of its own, both quoted where they must be.
+  /// Adds a flag with its value on a line of its own. Both are quoted if necessary.
   void flag(std::string_view name, std::string_view value);
   void flag(std::string_view name);
-  /// Text in which the shell fills variables in: "$HERE/strategy.json".
+  /// Adds a value in which the shell fills in variables: "$HERE/strategy.json".
   void flag_filled(std::string_view name, std::string_view value);
   void word(std::string_view text);
   void word_filled(std::string_view text);
 
-  /// With "$@" behind the last word.
+  /// The whole script; the command ends with "$@".
   std::string text() &&;
 
  private:

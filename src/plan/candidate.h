@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidate: one point of a framework's space, as numbers; small, since there are tens of
+// Candidate: one point of a framework's space, as numbers. It is small, because there are tens of
 // thousands.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace memtape::plan {
 
-/// What a plan decides, by the options' names.
+/// What a plan decides, under the names of the options.
 enum class Axis : std::uint8_t {
   tp,
   cp,
@@ -32,19 +32,20 @@ enum class Axis : std::uint8_t {
 };
 constexpr std::size_t kAxes = 14;
 
-/// The option that pins an axis: "micro-batch-size".
+/// The option that fixes an axis: "micro-batch-size".
 std::string_view option_of(Axis axis);
 
-/// How much of the model is trained.
+/// Which part of the model is trained.
 enum class Method : std::uint8_t { full, lora, qlora };
-/// How data parallel ranks share what they hold.
+/// How the data parallel ranks share parameters, gradients and optimizer states.
 enum class Sharding : std::uint8_t { none, ddp, fsdp, hybrid, grads_kept };
 enum class Offload : std::uint8_t { none, optimizer, all };
 enum class Optim : std::uint8_t { adamw, adamw_8bit };
 
 struct Sizes {
   std::int64_t gpus = 1, dp = 1, tp = 1, cp = 1, pp = 1, vpp = 1, ep = 1, etp = 1, zero = 0;
-  std::int64_t micro_batch = 1, micro_batches = 1;  ///< sequences of one, and how many a step has
+  /// Sequences of one micro-batch, and micro-batches of a step.
+  std::int64_t micro_batch = 1, micro_batches = 1;
 };
 
 struct Candidate {
@@ -55,10 +56,10 @@ struct Candidate {
   Sharding sharding = Sharding::none;
   Offload offload = Offload::none;
   Optim optim = Optim::adamw;
-  double seconds = 0.0;  ///< roughly, by which plans are looked at in turn
+  double seconds = 0.0;  ///< a rough estimate, which gives the order in which plans are looked at
 };
 
-/// A choice as the value of its axis.
+/// A choice as a value of its axis.
 template <class Choice>
 std::int64_t number(Choice choice) {
   return static_cast<std::int64_t>(choice);
@@ -69,8 +70,8 @@ std::string_view name(Sharding sharding);
 std::string_view name(Offload offload);
 std::string_view name(Optim optim);
 
-/// Whether `a` surely needs no less memory than `b`: the same layout with larger micro-batches, or
-/// with less made again.
+/// Whether `a` needs no less memory than `b` for certain: it has the same layout with larger
+/// micro-batches, or it recomputes less.
 bool needs_no_less(const Candidate& a, const Candidate& b);
 
 /// "tp 8 · pp 16 · dp 128 · mbs 1 x 16 · full recompute"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock: how long a step of a candidate takes, as far as a search wants to know.
+// Clock: how long a step of a candidate takes, as precisely as a search needs it.
 #pragma once
 
 #include "plan/candidate.h"
@@ -18,9 +18,9 @@ struct Timing {
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// By which candidates are put in order.
+  /// The seconds by which candidates are sorted.
   virtual double seconds(const Candidate& candidate) const = 0;
-  /// With its range and its parts.
+  /// The seconds with their range and their parts.
   virtual Timing timing(const Candidate& candidate) const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// confirm: a candidate answered exactly, as `memtape train` with its options answers.
+// confirm: answers a candidate exactly, as `memtape train` answers its options.
 #pragma once
 
 #include "plan/space.h"
@@ -7,7 +7,7 @@
 
 namespace memtape::plan {
 
-/// The asker's options and how they are read; those of one framework.
+/// The user's options and how they are read, for one framework.
 struct Reading {
   OptionChanges values;
   std::function<Result<TrainRecipe>(std::span<const NamedText>)> read;
@@ -15,7 +15,7 @@ struct Reading {
 
 struct Confirmed {
   Bytes peak_device_bytes = 0, headroom_bytes = 0;
-  Bytes within_limit_bytes = 0;  ///< less where cached segments go back to make room
+  Bytes within_limit_bytes = 0;  ///< it is smaller if cached segments go back to make room
   bool fits = false;
   VerdictWord verdict = VerdictWord::fits;
   int peak_rank = 0;
@@ -31,9 +31,9 @@ class Confirmation {
       : model_(model), device_(device), workers_(std::move(workers)) {}
 
   Result<TrainRecipe> recipe(const Reading& reading, const OptionChanges& layout) const;
-  /// Every distinct rank.
+  /// Answers for every distinct rank.
   Result<Confirmed> all_ranks(const Reading& reading, const OptionChanges& layout) const;
-  /// One rank alone: where it does not fit, the layout does not.
+  /// Answers for one rank. If that rank does not fit, neither does the layout.
   Result<Confirmed> one_rank(const Reading& reading, const OptionChanges& layout,
                              std::int64_t rank) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerCosts: what a further layer adds to a rank of Megatron-LM's, read off the step of two small
-// models that differ by one layer: its parameters and what a micro-batch in flight keeps of it. A
-// pipeline's stage holds at least its layers times that.
+// LayerCosts: what one more layer adds to a rank of Megatron-LM: its parameters, and what a
+// micro-batch in flight keeps of it. Both are the differences between the steps of two small models
+// that differ by one layer. A stage of a pipeline holds at least that much for each of its layers.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace memtape::plan {
 
 struct LayerCost {
-  std::int64_t parameters = 0;  ///< of a rank, all of a layer's
-  double kept = 0.0;            ///< bytes that a micro-batch keeps of it until its backward
+  std::int64_t parameters = 0;  ///< of one layer, on a rank
+  double kept = 0.0;            ///< bytes of a layer that a micro-batch keeps until its backward
 };
 
 class LayerCosts {
@@ -22,7 +22,7 @@ class LayerCosts {
   explicit LayerCosts(const Job& job) : job_(job) {}
 
   enum class Kind : std::uint8_t { dense, experts };
-  /// Nothing where such layers cannot be told apart from the rest of the step.
+  /// Nothing, if such layers cannot be told apart from the rest of the step.
   std::optional<LayerCost> of(const Candidate& candidate, Kind kind) const;
 
  private:
@@ -34,7 +34,7 @@ class LayerCosts {
   };
   struct Step {
     std::int64_t parameters = 0;
-    Bytes above = 0;  ///< the measured step's peak above its start
+    Bytes above = 0;  ///< the peak of the measured step over its start
   };
 
   std::optional<LayerCost> measured(const Candidate& candidate, Kind kind) const;

@@ -8,7 +8,7 @@
 
 namespace memtape::plan {
 
-/// The plans that no other beats in both time and memory, by time.
+/// The plans that no other plan beats in both time and memory, sorted by time.
 std::vector<std::size_t> pareto_front(const std::vector<PlanRow>& plans);
 
 }  // namespace memtape::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pins: what the asker has decided, or limited to a list: `--tp 8`, `--tp 1,2,4,8`.
+// Pins: what the user has decided, or has limited to a list: `--tp 8`, `--tp 1,2,4,8`.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace memtape::plan {
 
 class Pins {
  public:
-  /// The values an axis is limited to; null where it is free.
+  /// The values to which an axis is limited, or null if it is free.
   const std::vector<std::int64_t>* of(Axis axis) const {
     const auto& values = values_[static_cast<std::size_t>(axis)];
     return values ? &*values : nullptr;
@@ -24,7 +24,7 @@ class Pins {
   void set(Axis axis, std::vector<std::int64_t> values) {
     values_[static_cast<std::size_t>(axis)] = std::move(values);
   }
-  /// Whether the axis has one value alone.
+  /// Whether the axis has exactly one value.
   bool fixes(Axis axis) const { return of(axis) && of(axis)->size() == 1; }
 
  private:
@@ -33,7 +33,7 @@ class Pins {
 
 using NamedText = std::pair<std::string, std::string>;
 
-/// The pins among the options, which are taken out of them.
+/// Takes the pins out of the options.
 Result<Pins> take_pins(std::vector<NamedText>& options);
 
 /// A value of an axis as its option spells it.

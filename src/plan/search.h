@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// search_plans: spaces are laid out, bounded from below, put in order by time and confirmed exactly
-// from the best on, until there are as many as are to be shown.
+// search_plans: lays out the spaces, bounds the memory of each candidate from below, sorts the
+// candidates by time, and confirms them exactly from the best on, until there are as many as are to
+// be shown.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,7 @@ enum class Objective : std::uint8_t { throughput, gpus, cost, headroom };
 Result<Objective> objective_named(const std::string& word);
 std::string_view name(Objective objective);
 
-/// One framework on so many GPUs.
+/// One framework on a number of GPUs.
 struct Field {
   std::unique_ptr<Job> job;
   std::unique_ptr<Space> space;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PlanClock: the estimate of the room `time` for candidates.
+// PlanClock: applies the estimate of the room `time` to candidates.
 #pragma once
 
 #include "plan/clock.h"
@@ -10,7 +10,7 @@ namespace memtape::plan {
 
 class PlanClock : public Clock {
  public:
-  /// `like`: what a recipe of the framework says beside sizes.
+  /// `like` holds what a recipe of the framework says beside the sizes.
   PlanClock(const Job& job, const time::StepClock& clock, time::TrainSetup like)
       : job_(job), clock_(clock), like_(like) {}
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between releases of inference engines, as far as memory shows it: vLLM and SGLang.
+// What changed between releases of the inference engines vLLM and SGLang, as far as it affects
+// memory.
 #pragma once
 
 #include "release/release.h"

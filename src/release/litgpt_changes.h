@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between releases of litgpt, as far as memory shows it.
+// What changed between releases of litgpt, as far as it affects memory.
 #pragma once
 
 #include "release/release.h"

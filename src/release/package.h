@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packages whose releases decide what a program does to memory, by their names on PyPI.
+// The packages whose releases decide what a program does to memory, under their names on PyPI.
 #pragma once
 
 #include <array>
@@ -32,19 +32,19 @@ enum class Package : std::uint8_t {
 
 struct PackageFacts {
   Package package;
-  std::string_view name;  ///< on PyPI
+  std::string_view name;  ///< the name on PyPI
   Version newest;         ///< the newest release whose code was compared with the rules here
-  Version oldest;         ///< the oldest one; before it the rules of that one are answered
+  Version oldest;         ///< the oldest one; releases before it are answered by its rules
 };
 
-/// All of them, in the order of the enumeration.
+/// All packages, in the order of the enumeration.
 std::span<const PackageFacts> packages();
 
 inline const PackageFacts& facts_of(Package package) {
   return packages()[static_cast<std::size_t>(package)];
 }
 
-/// By its name, `_` and `-` and the case of letters alike.
+/// Finds a package by its name. `_` and `-` are the same, and so are upper and lower case.
 std::optional<Package> find_package(std::string_view name);
 
 }  // namespace memtape

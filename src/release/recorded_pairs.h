@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs of torch and transformers whose steps were recorded and laid beside the answers
-// (docs/releases.md), the oldest first: what was current together.
+// The pairs of torch and transformers whose steps were recorded and compared with the answers
+// (docs/releases.md), the oldest first. The two releases of a pair were current at the same time.
 #pragma once
 
 #include <array>

@@ -14,17 +14,17 @@
 
 namespace memtape {
 
-/// A difference between two releases of a package that memory shows.
+/// A difference between two releases of a package that changes memory.
 struct Change {
   Package package;
   Version since;            ///< the first release that has it
-  std::string_view what;    ///< what is so since then, as a whole sentence
+  std::string_view what;    ///< what is true since then, as a whole sentence
   std::string_view source;  ///< the file and the symbol, or the pull request
 };
 
 class Release {
  public:
-  /// The newest release of every package whose rules are known.
+  /// Has the newest release of every package whose rules are known.
   Release();
 
   Version of(Package package) const { return versions_[static_cast<std::size_t>(package)]; }

@@ -11,19 +11,19 @@
 
 namespace memtape {
 
-/// Where releases come from that nobody named.
+/// Says where the releases come from that nobody named.
 inline constexpr std::string_view kNewestKnown = "newest known";
 
 struct NamedReleases {
   Release release;
-  std::vector<Package> named;        ///< in the order they were named, each once
+  std::vector<Package> named;        ///< each once, in the order in which they were named
   std::string from{kNewestKnown};    ///< who named them: an option, a file, an environment
-  std::vector<std::string> ignored;  ///< packages whose releases change nothing here
+  std::vector<std::string> ignored;  ///< packages whose releases change nothing in memtape
 };
 
-/// The releases that a list of NAME==VERSION with commas between names, put over `start`. Fails
-/// where a pair has another form, a version is none, one package is named with two versions, or a
-/// name is nearly that of a package; `where` is the option in the message.
+/// Adds the releases of a list of NAME==VERSION, separated by commas, to `start`. It fails if a
+/// pair has another form, if a version is not valid, if one package has two versions, or if a name
+/// is nearly that of a package. `where` is the option in the message.
 Result<NamedReleases> parse_requirement_list(std::string_view list, std::string_view where,
                                              const Release& start = {});
 

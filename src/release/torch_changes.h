@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between releases of torch, as far as memory shows it. Where the toolkit decides that
-// a wheel is built with, the release is the one whose wheel on PyPI has it.
+// What changed between releases of torch, as far as it affects memory. If a change depends on the
+// CUDA toolkit with which a wheel is built, the release is the first whose wheel on PyPI has it.
 #pragma once
 
 #include "release/release.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed in torchtitan, as far as memory shows it. torchtitan is used from its repository, so
-// a release is a day: {2025, 7, 28} is the checkout of 28 July 2025. It runs on PyTorch's nightlies
-// of the day, whose changes are among these.
+// What changed in torchtitan, as far as it affects memory. torchtitan is used from its repository,
+// so a release is a day: {2025, 7, 28} is the checkout of 28 July 2025. It runs on PyTorch's
+// nightly build of that day, whose changes are listed here, too.
 #pragma once
 
 #include "release/release.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between releases of what training runs are made of: the loss, Trainer, the plugins
+// What changed between releases in the parts of a training run: the loss, Trainer, and the plugins
 // of accelerate.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed in single parts of transformers since its releases 4, as far as memory shows it.
+// What changed in single parts of transformers since its releases 4, as far as it affects memory.
 #pragma once
 
 #include "release/release.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Version: the number of a release as its package is published, as far as it orders releases.
-//
+// Version: the number of a release as its package is published, as far as it is needed to order
+// releases.
 //   Version::parse("2.15.0"), Version::parse("4.57"), Version::parse("2.8.0+cu128")
-//
-// What stands behind the third number (a local label, rc1, .post1) is read over: a release
-// candidate counts as its release.
+// Whatever follows the third number (a local label, rc1, .post1) is ignored: a release candidate
+// counts as its release.
 #pragma once
 
 #include <array>
@@ -22,8 +21,8 @@ struct Version {
   auto operator<=>(const Version&) const = default;
   std::string text() const;
 
-  /// One to three numbers with dots between, and what may follow them; nothing where the text
-  /// starts otherwise.
+  /// Reads one to three numbers with dots between them, and ignores what follows. It returns
+  /// nothing if the text does not start so.
   static std::optional<Version> parse(std::string_view text);
 };
 
