@@ -25,12 +25,12 @@
 
 namespace memtape {
 
-/// What was answered: JSON, and what is asked of it most.
+/// An answer: its JSON, and the values that are asked for most often.
 class Answer {
  public:
   Answer(std::string json, int exit_code) : json_(std::move(json)), exit_code_(exit_code) {}
 
-  /// Whether there is an answer; else `error` says why not.
+  /// Whether there is an answer. If not, `error` says why.
   explicit operator bool() const { return exit_code_ < MEMTAPE_BAD_INPUT; }
 
   /// The whole answer, byte for byte what the command line prints with --json.
@@ -38,7 +38,7 @@ class Answer {
   int exit_code() const { return exit_code_; }
   bool fits() const { return exit_code_ == MEMTAPE_FITS; }
 
-  /// "ranks.0.peak_device_bytes": bytes per GPU.
+  /// A number of the answer, by its path: "ranks.0.peak_device_bytes".
   std::optional<std::int64_t> integer(const std::string& path) const {
     std::int64_t value = 0;
     if (!memtape_integer(json_.c_str(), path.c_str(), &value)) return std::nullopt;
@@ -53,7 +53,7 @@ class Answer {
     return copy;
   }
 
-  /// "where: what (hint)" on one line; "" where there is an answer.
+  /// "where: what (hint)" on one line; it is "" if there is an answer.
   std::string error() const {
     if (*this) return {};
     const std::string where = text("error.where").value_or("");
@@ -67,7 +67,7 @@ class Answer {
   int exit_code_;
 };
 
-/// Answers a request that is JSON already.
+/// Answers a request that is JSON text already.
 inline Answer answer(const std::string& request, const std::vector<memtape_file>& files = {}) {
   int exit_code = MEMTAPE_INTERNAL_ERROR;
   char* text = memtape_answer_with(request.c_str(), files.data(), files.size(), &exit_code);
@@ -76,7 +76,7 @@ inline Answer answer(const std::string& request, const std::vector<memtape_file>
   return {std::move(json), exit_code};
 }
 
-/// A command, its model and its options, by the names of the command line.
+/// A command, its model and its options, under the names of the command line.
 class Request {
  public:
   explicit Request(std::string_view command, std::string_view model = {}) {
@@ -98,7 +98,7 @@ class Request {
   }
   Request& set(std::string_view option, int value) { return set(option, std::int64_t{value}); }
 
-  /// The model's config.json, in place of one that is known by name.
+  /// Sets the model's config.json, which replaces a model that is known by name.
   Request& config(std::string_view json) {
     member("config", std::string(json));
     return *this;
