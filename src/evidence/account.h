@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Account: the blocks of one moment by what they are for and by the line that asked for them.
+// Account: the blocks of one moment, by their purpose and by the line that asked for them.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace memtape {
 
-/// Stories by stack, each read once.
+/// The stories of stacks; each stack is read once.
 class Stories {
  public:
   explicit Stories(const Stacks& stacks) : stacks_(stacks) {}
@@ -23,19 +23,19 @@ class Stories {
   std::unordered_map<StackId, StackStory> known_;
 };
 
-/// Blocks of one size from one stack.
+/// The blocks of one size that one stack asked for.
 struct HeldGroup {
   Category category = Category::unknown;
   StackId stack = 0;
-  Bytes requested = 0;  ///< of each
-  Bytes bytes = 0;      ///< blocks of all together
+  Bytes requested = 0;  ///< of each block
+  Bytes bytes = 0;      ///< the sum over all blocks
   std::int64_t count = 0;
 };
 
 struct Account {
-  CategoryBytes categories;       ///< blocks; their sum is what is allocated
-  std::vector<HeldGroup> groups;  ///< largest first
-  Bytes rounding = 0;             ///< blocks beyond their requests
+  CategoryBytes categories;       ///< bytes of blocks; their sum is what is allocated
+  std::vector<HeldGroup> groups;  ///< the largest first
+  Bytes rounding = 0;             ///< by how much the blocks are larger than their requests
 };
 
 Account account_of(const std::vector<const BlockLife*>& alive, Stories& stories);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteStream: bytes one after the other, as a file or a pipe delivers them, so that a recording of
-// a gigabyte never lies in memory as a whole. Who implements it does the input.
+// ByteStream: bytes in sequence, as a file or a pipe delivers them, so that a recording of a
+// gigabyte never lies in memory as a whole. Whoever implements it does the input.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,14 @@ namespace memtape {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  /// Up to `most` bytes into `into`; 0 at the end, also where the source breaks off.
+  /// Reads up to `most` bytes into `into`. It returns 0 at the end, and also if the source breaks
+  /// off.
   virtual std::size_t read(char* into, std::size_t most) = 0;
-  /// What kept the source from being read to its end, or "".
+  /// Why the source could not be read to its end, or "".
   virtual std::string_view fault() const { return {}; }
 };
 
-/// Bytes in memory, which must outlive it.
+/// Bytes in memory. They must outlive the stream.
 class MemoryStream final : public ByteStream {
  public:
   explicit MemoryStream(std::string_view bytes) : rest_(bytes) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanation: what `memtape explain` answers about the files it was given: each recording with
-// what its memory held, each message with what it says, and what would have avoided the accident.
+// Explanation: what `memtape explain` answers about the files that it was given: each recording
+// with what its memory held, each message with what it says, and what would have avoided the
+// failure.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +18,22 @@
 
 namespace memtape {
 
-/// A change that can be pasted, and what it does to the bytes.
+/// A change that can be pasted, and its effect on the bytes.
 struct Remedy {
   std::string change;  ///< "PYTORCH_ALLOC_CONF=expandable_segments:True"
   std::string effect;
-  std::optional<Bytes> bytes;  ///< peak reserved with it, or what it frees
-  bool is_enough = false;      ///< the request that failed is served with it
+  std::optional<Bytes> bytes;  ///< the reserved peak with the change, or the bytes that it frees
+  bool is_enough = false;      ///< the request that failed would be served with it
 };
 
 struct ExplainedRecording {
   Recording recording;
   Held held;
   Account at_peak;
-  std::vector<std::string> largest_places, largest_ops;  ///< of at_peak's groups, as far as shown
+  /// For the groups of at_peak that are shown.
+  std::vector<std::string> largest_places, largest_ops;
   std::vector<std::vector<std::string>> largest_stacks;
-  Fragmentation fragmentation;  ///< where it ran out, else where most was reserved
+  Fragmentation fragmentation;  ///< at the failure, or, without one, where most was reserved
   Steps steps;
   std::vector<Leak> leaks;
   std::vector<std::string> leak_places;
@@ -42,11 +44,11 @@ struct ExplainedRecording {
 
 struct ExplainedMessage {
   OomMessage message;
-  std::vector<std::string> findings;  ///< where the device's memory was, in plain sentences
+  std::vector<std::string> findings;  ///< plain sentences about where the device's memory was
   std::vector<Remedy> remedies;
 };
 
-/// One difference between a run and its prediction, by cause.
+/// One difference between a run and its prediction, with its cause.
 struct Residual {
   std::string cause;
   Bytes bytes = 0;
@@ -58,21 +60,22 @@ struct Explanation {
   std::vector<std::string> files;
   std::vector<ExplainedRecording> recordings;
   std::vector<ExplainedMessage> messages;
-  std::vector<LogFigure> figures;  ///< of logs, nvidia-smi and memory summaries
+  std::vector<LogFigure> figures;  ///< those of logs, nvidia-smi and memory summaries
   std::optional<std::vector<Residual>> residual;
-  std::string against;  ///< the prediction it was laid beside
+  std::string against;  ///< the prediction with which it was compared
   Levels predicted_peak;
-  /// Of the predicted step's allocations, how many the recording has, in order, from which event.
+  /// How many allocations the predicted step has, how many of them the recording has in order, and
+  /// from which event on.
   std::size_t step_allocations = 0, step_allocations_found = 0, step_event = 0;
   std::string step_difference;
-  std::vector<Bytes> predicted_step;  ///< allocated after each of its allocations
+  std::vector<Bytes> predicted_step;  ///< what is allocated after each of its allocations
   std::vector<std::string> warnings;
 };
 
 inline constexpr std::size_t kLargestShown = 12;
 
 ExplainedRecording explained(Recording recording);
-/// `figures`: what the log around it says, such as the size of the device.
+/// `figures` are what the log around the message says, such as the size of the device.
 ExplainedMessage explained(OomMessage message, const std::vector<LogFigure>& figures = {});
 
 }  // namespace memtape

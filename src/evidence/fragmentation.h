@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fragmentation: what the free memory inside the segments looks like at one moment, and what holds
-// the half-empty segments: a block that is in use keeps its whole segment from going back.
-//
+// the segments that are partly empty: one block in use keeps its whole segment from going back to
+// the driver.
 //     segment  [used][      free      ][used][  free  ]
 //                     largest hole
 #pragma once
@@ -16,17 +16,18 @@ struct PinnedSegment {
   Address address = 0;
   Bytes size = 0, used = 0, largest_hole = 0;
   bool is_small = false, is_expandable = false;
-  std::vector<const BlockLife*> pins;  ///< its live blocks, largest first; the few largest
+  std::vector<const BlockLife*> pins;  ///< a few of its live blocks, the largest first
   std::size_t live_blocks = 0;
 };
 
 struct Fragmentation {
   std::uint32_t event = 0;
-  Bytes free = 0;          ///< in all segments
-  Bytes largest_hole = 0;  ///< of the large pool
-  Bytes releasable = 0;    ///< whole segments without a live block: empty_cache() gives them back
+  Bytes free = 0;          ///< the sum over all segments
+  Bytes largest_hole = 0;  ///< in the large pool
+  Bytes releasable = 0;    ///< whole segments without a live block, which empty_cache() gives back
   std::size_t segments = 0, half_empty = 0;
-  std::vector<PinnedSegment> pinned;  ///< with free memory beside live blocks, most free first
+  /// Those with free memory beside live blocks; the one with most free memory first.
+  std::vector<PinnedSegment> pinned;
 };
 
 Fragmentation fragmentation_at(const Recording& recording, const Held& held,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogTables: figures that stand in tables, which take more than one line to read: nvidia-smi,
-// nvidia-smi pmon and torch.cuda.memory_summary().
+// LogTables: figures in tables, for which more than one line must be read: nvidia-smi, nvidia-smi
+// pmon and torch.cuda.memory_summary().
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace memtape {
 
 class LogTables {
  public:
-  /// The figures of the next line.
+  /// Reads the next line and returns its figures.
   std::vector<LogFigure> read(std::string_view line, std::size_t number);
 
  private:
@@ -21,9 +21,9 @@ class LogTables {
   void read_pmon(std::string_view line, std::size_t number, std::vector<LogFigure>& found);
   void read_summary(std::string_view line, std::size_t number, std::vector<LogFigure>& found);
 
-  int gpu_ = -1;  ///< of nvidia-smi's row above
+  int gpu_ = -1;  ///< that of the row above in nvidia-smi's table
   std::vector<std::string> pmon_columns_;
-  std::string summary_device_;  ///< "GPU 0" within a memory summary
+  std::string summary_device_;  ///< "GPU 0", while a memory summary is read
 };
 
 }  // namespace memtape

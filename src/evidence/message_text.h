@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageText: a log as people paste it. Messages are broken over lines, prefixed by timestamps and
-// ranks, wrapped by terminals; here every run of white space is one blank, so that a phrase is
-// found wherever its line breaks fall, and each place still knows its line.
+// MessageText: a log as people paste it. Its messages are broken over lines, prefixed by timestamps
+// and ranks, and wrapped by terminals. Here every run of white space is one blank, so that a phrase
+// is found wherever its line breaks are, and every place still knows its line.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ class MessageText {
   explicit MessageText(std::string_view text);
 
   std::string_view flat() const { return flat_; }
-  /// The line, from 1, in which a place of `flat` lies.
+  /// The line of a place in `flat`, counted from 1.
   std::size_t line_of(std::size_t at) const;
-  /// The innermost line of the program's own code in the Python traceback that ends at or above
-  /// `line`: "train.py:42 step"; "" when there is none.
+  /// The innermost line of the program's own code in the Python traceback that ends at `line` or
+  /// above it: "train.py:42 step". It is "" if there is none.
   std::string place_above(std::size_t line) const;
 
  private:
   std::string flat_;
-  std::vector<std::size_t> line_starts_;  ///< where in `flat_` each line begins
+  std::vector<std::size_t> line_starts_;  ///< the places in `flat_` at which the lines begin
   std::vector<std::string_view> lines_;
 };
 
-/// The size before or after a phrase: quantity_before("...; 22.12 GiB already allocated", " already
-/// allocated") is 22.12 GiB.
+/// The size before a phrase, or after it: quantity_before("...; 22.12 GiB already allocated", "
+/// already allocated") is 22.12 GiB.
 std::optional<Quantity> quantity_before(std::string_view text, std::string_view phrase);
 std::optional<Quantity> quantity_after(std::string_view text, std::string_view phrase);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// OomMessage: what an out-of-memory error says, in any of its wordings: torch since 1.13 (CUDA,
-// HIP, XPU, MPS, the cudaMallocAsync backend), vLLM's refusals to start, llama.cpp's failed
-// buffers, SGLang's, and the libraries' own (cuBLAS, NCCL). The text may be a log with any lines
-// around it.
+// OomMessage: what an out-of-memory error says, in any of its wordings: those of torch since 1.13
+// (CUDA, HIP, XPU, MPS, the cudaMallocAsync backend), of vLLM when it refuses to start, of
+// llama.cpp when a buffer fails, of SGLang, and of libraries (cuBLAS, NCCL). The text may be a log
+// with any lines around the message.
 #pragma once
 
 #include <cstdint>
@@ -36,30 +36,32 @@ struct OomMessage {
   };
 
   Wording wording = Wording::cuda_plain;
-  std::size_t line = 0;  ///< in the text, from 1
+  std::size_t line = 0;  ///< counted from 1
   std::size_t times = 1;
-  std::string backend;  ///< "CUDA", "HIP", "XPU", "MPS", "Vulkan"; "" where it is not said
+  std::string backend;  ///< "CUDA", "HIP", "XPU", "MPS", "Vulkan"; "" if the text does not say it
   std::optional<int> gpu;
   std::optional<Quantity> requested, device, free, process, allocated, unallocated, allowed,
       private_pools;
   std::vector<std::pair<std::int64_t, Quantity>> other_processes;
-  /// Of servers: what one request needs, what is there for the cache, and how long it may be.
+  /// What servers say: the memory that one request needs, the memory that the cache has, and how
+  /// long a request may be.
   std::optional<Quantity> cache_needed, cache_available, desired;
   std::optional<std::int64_t> model_length, cache_tokens, estimated_length;
   std::optional<double> fraction;
-  std::string buffer;  ///< of llama.cpp: "CUDA0"
-  std::string part;    ///< of llama.cpp: "model", "compute" or "KV cache"
-  /// The innermost line of the program's own code in the traceback above: "train.py:42 step".
+  std::string buffer;  ///< what llama.cpp says: "CUDA0"
+  std::string part;    ///< what llama.cpp says: "model", "compute" or "KV cache"
+  /// The innermost line of the program's own code in the traceback above the message: "train.py:42
+  /// step".
   std::string place;
 
-  /// All that the allocator held, where it follows from what is said.
+  /// All that the allocator held, if it follows from what the message says.
   std::optional<Bytes> reserved() const;
 };
 
-/// "torch_sentences" and so on.
+/// The name of the wording: "torch_sentences" and so on.
 std::string_view name(OomMessage::Wording wording);
 
-/// The messages in the order of the text; one that comes again word for word is counted.
+/// The messages in the order of the text. A message that occurs again word for word is counted.
 std::vector<OomMessage> oom_messages(std::string_view text);
 
 }  // namespace memtape

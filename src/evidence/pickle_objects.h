@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// PickleObjects: the objects of a snapshot's pickle as they close. The dicts that there are
-// millions of become records at once: an event takes 40 bytes, a frame is kept once however often
-// it appears. All others (segments, settings) stay dicts of keys and values.
-//
-// Which record a dict becomes is told by its keys: "action" an event, "filename" a frame, "state" a
-// block. Dicts of the same keys in the same order share what was found out about them.
+// PickleObjects: the objects of a snapshot's pickle as they are completed. Dicts of which there are
+// millions become records at once: an event takes 40 bytes, and a frame is kept once however often
+// it occurs. All others (segments, settings) stay dicts of keys and values.
+// The keys of a dict tell which record it becomes: a dict with "action" is an event, with
+// "filename" a frame, with "state" a block. Dicts with the same keys in the same order share what
+// was found out about them.
 #pragma once
 
 #include <array>
@@ -34,16 +34,17 @@ class PickleObjects {
   Value new_list();
   Value tuple(Values items);
   void append(Value list, Values items);
-  /// `pairs`: key, value, key, value ...
+  /// `pairs` is key, value, key, value ...
   void set_items(Value dict, Values pairs);
 
-  /// What a dict has become: an event, a frame, a block, or still a dict.
+  /// What a dict has become: an event, a frame or a block, or still a dict.
   Value resolved(Value value) const;
-  /// The items of a list or a tuple; of a list of events, nothing.
+  /// The items of a list or a tuple. A list of events returns nothing.
   Values items(Value list) const;
-  /// A list that holds events alone: the first and one behind the last of them.
+  /// For a list that holds only events: the number of the first one, and one more than that of the
+  /// last.
   std::optional<std::pair<std::size_t, std::size_t>> events_of(Value list) const;
-  /// The value under a key, or none.
+  /// The value of a key, or none.
   Value at(Value dict, std::string_view key) const;
   std::string_view text_of(Value value) const;
   std::int64_t number_of(Value value, std::int64_t otherwise = 0) const;
@@ -60,10 +61,10 @@ class PickleObjects {
   std::size_t unknown_actions() const { return unknown_actions_; }
 
  private:
-  /// A run of values in `values_`; a list of consecutive events holds their numbers instead.
+  /// A run of values in `values_`. A list of consecutive events holds their numbers instead.
   struct Run {
     std::uint64_t first : 40 = 0;
-    bool is_shared : 1 = false;  ///< others have the same items: it grows elsewhere
+    bool is_shared : 1 = false;  ///< others have the same items, so it grows elsewhere
     bool is_events : 1 = false;
     std::uint32_t count = 0, capacity = 0;
   };
@@ -107,17 +108,17 @@ class PickleObjects {
   std::unordered_map<std::string_view, TextId> text_ids_;
   std::size_t text_bytes_ = 0, stack_bytes_ = 0;
 
-  std::vector<Value> dicts_;  ///< what a dict has become; a dict without a record: its run
+  std::vector<Value> dicts_;  ///< what a dict has become, or the run of a dict without a record
   std::vector<Run> runs_, lists_;
   std::vector<Value> values_;
-  std::unordered_multimap<std::uint64_t, Run> short_lists_;  ///< by hash of their items
+  std::unordered_multimap<std::uint64_t, Run> short_lists_;  ///< by a hash of their items
 
   std::deque<Shape> shapes_;
   const Shape* last_shape_ = nullptr;
   std::vector<SnapshotEvent> events_;
   std::vector<SnapshotBlock> blocks_;
   std::unordered_multimap<std::uint64_t, FrameId> frame_ids_;
-  std::unordered_map<std::uint64_t, StackId> stack_ids_;  ///< by first value and count
+  std::unordered_map<std::uint64_t, StackId> stack_ids_;  ///< by their first value and their count
   std::vector<std::int64_t> streams_;
   std::size_t unknown_actions_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PickleValue: what an opcode of a pickle pushes, in eight bytes: whole numbers and booleans by
-// value, everything else by its index in the store of its kind.
+// PickleValue: what an opcode of a pickle pushes, in eight bytes. Whole numbers and booleans are
+// stored by value, everything else by its index in the store of its kind.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ class PickleValue {
     none,
     boolean,
     integer,
-    real,   ///< its value is not kept: nothing in a snapshot that is read is one
-    other,  ///< an integer of more than 60 bits, bytes
+    real,   ///< its value is not kept, because nothing that is read from a snapshot is one
+    other,  ///< an integer of more than 60 bits, or bytes
     text,
     list,
     dict,
@@ -36,7 +36,7 @@ class PickleValue {
 
   constexpr Kind kind() const { return static_cast<Kind>(bits_ & kKindMask); }
   constexpr bool is(Kind kind) const { return this->kind() == kind; }
-  /// The number of an integer or a boolean, else the index.
+  /// The value of an integer or a boolean, else the index.
   constexpr std::int64_t payload() const { return static_cast<std::int64_t>(bits_) >> kKindBits; }
   constexpr std::size_t index() const { return static_cast<std::size_t>(payload()); }
   constexpr bool operator==(const PickleValue&) const = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording: what the allocator of one device did, with the Python stack of each event: one device
-// of a snapshot, or a trace file (which has no stacks). The state before the first event is rebuilt
-// backwards from the one behind the last, as PyTorch's own viewer does.
+// Recording: what the allocator of one device did, with the Python stack of each event. It is one
+// device of a snapshot, or a trace file, which has no stacks. The state before the first event is
+// computed backwards from the state after the last, as PyTorch's own viewer does.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace memtape {
 
-/// What is known of a block that was there before the first event.
+/// What is known of a block that existed before the first event.
 struct OlderBlock {
   AddressRange range;
   Bytes requested = 0;
@@ -26,13 +26,14 @@ struct Recording {
   int device = 0;
   RecordedTrace trace;
   std::shared_ptr<const Stacks> stacks = std::make_shared<Stacks>();
-  std::vector<StackId> event_stacks;            ///< by event; empty: none are known
-  std::vector<std::int64_t> times_us;           ///< by event; empty: unknown
-  std::vector<std::uint8_t> event_categories;   ///< by event: 0, or 1 + Category; empty: none
-  std::vector<OlderBlock> older;                ///< in the order of trace.initial's blocks
-  std::vector<SnapshotAnnotation> annotations;  ///< of this device, in order of time
+  std::vector<StackId> event_stacks;   ///< for each event; empty if none are known
+  std::vector<std::int64_t> times_us;  ///< for each event; empty if unknown
+  /// For each event, 0 or 1 + Category; empty if there are none.
+  std::vector<std::uint8_t> event_categories;
+  std::vector<OlderBlock> older;                ///< in the order of the blocks of trace.initial
+  std::vector<SnapshotAnnotation> annotations;  ///< those of this device, in the order of time
   std::vector<std::string> warnings;
-  /// The state before the first event is not known: the file of a snapshot ended early.
+  /// The state before the first event is not known, because the file of a snapshot ended early.
   bool is_cut = false;
   bool has_private_pools = false;
 
@@ -41,8 +42,8 @@ struct Recording {
   }
 };
 
-/// The devices of which the snapshot says anything, each as a recording. The snapshot's events are
-/// taken over.
+/// One recording for each device about which the snapshot says anything. The snapshot's events are
+/// moved into them.
 std::vector<Recording> recordings_of(MemorySnapshot snapshot, const std::string& name);
 
 /// A trace file as a recording.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The out-of-memory messages of inference servers; each reader gets the place of the words that
-// gave the message away, and says nothing when they turn out to be something else.
+// The out-of-memory messages of inference servers. Each reader gets the place of the words that
+// gave the message away, and returns nothing if they turn out to be something else.
 #pragma once
 
 #include "evidence/message_text.h"

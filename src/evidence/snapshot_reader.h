@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a pickle of torch.cuda.memory._snapshot() (torch 2.0 to 2.15, and memtape's own), or of
-// torch.cuda.memory_snapshot(), which is its list of segments alone.
+// Reads a pickle of torch.cuda.memory._snapshot() (torch 2.0 to 2.15, or one that memtape wrote),
+// or one of torch.cuda.memory_snapshot(), which holds only the list of segments.
 #pragma once
 
 #include "base/result.h"
@@ -9,7 +9,7 @@
 
 namespace memtape {
 
-/// A file that ends early gives what was readable, and a warning that says so.
+/// A file that ends early gives what could be read, and a warning that says so.
 Result<MemorySnapshot> read_snapshot(ByteStream& stream);
 
 }  // namespace memtape

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogFigure: one figure of memory that a log states: the start-up lines of vLLM, SGLang and
-// llama.cpp, the memory lines of Megatron, torchtitan and DeepSpeed, the tables of nvidia-smi (also
-// pmon) and torch.cuda.memory_summary().
+// LogFigure: one figure of memory that a log states. Such figures are in the start-up lines of
+// vLLM, SGLang and llama.cpp, in the memory lines of Megatron, torchtitan and DeepSpeed, in the
+// tables of nvidia-smi (also pmon), and in torch.cuda.memory_summary().
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct LogFigure {
   enum class Unit : std::uint8_t { bytes, count, ratio };
 
   std::string program;  ///< "vllm", "nvidia-smi", ...
-  std::string name;     ///< "weights", "kv_cache", ... as in data of JSON
-  std::string where;    ///< "CUDA0", "GPU 0", "rank 3"; "" when there is one
+  std::string name;     ///< "weights", "kv_cache", ... as in the JSON's data
+  std::string where;    ///< "CUDA0", "GPU 0", "rank 3"; "" if there is only one
   Unit unit = Unit::bytes;
-  double first = 0, last = 0, highest = 0;  ///< of a line that comes again
+  double first = 0, last = 0, highest = 0;  ///< of a line that occurs several times
   Bytes within = 0;                         ///< half a unit of the last digit
   std::int64_t times = 1;
-  std::size_t line = 0;  ///< of the first
+  std::size_t line = 0;  ///< that of the first occurrence
 };
 
-/// In order of their first lines.
+/// In the order of their first lines.
 std::vector<LogFigure> log_figures(std::string_view text);
 
 }  // namespace memtape

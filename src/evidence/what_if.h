@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WhatIf: the recorded requests once more, from an empty allocator, under other settings of
-// PYTORCH_ALLOC_CONF. What was there before the first event is allocated first, in order of
-// address.
+// WhatIf: the recorded requests, played again from an empty allocator under other settings of
+// PYTORCH_ALLOC_CONF. What existed before the first event is allocated first, in order of address.
 #pragma once
 
 #include <optional>
@@ -13,15 +12,16 @@
 namespace memtape {
 
 struct WhatIf {
-  std::string setting;  ///< "expandable_segments:True"; "" for the recorded settings
+  std::string setting;  ///< "expandable_segments:True"; "" stands for the recorded settings
   Levels peak;
   std::int64_t retries = 0;
-  /// Under the limit of a run that ran out: whether the request that failed is served now.
+  /// For a run that ran out of memory: whether the request that failed would be served within the
+  /// same limit.
   std::optional<bool> serves;
 };
 
-/// The recorded settings first, then each that might help. `limit`: all that the allocator could
-/// get, where the recording ran out; kUnlimited otherwise.
+/// The recorded settings first, then each setting that might help. `limit` is all that the
+/// allocator could get if the recording ran out of memory, and kUnlimited otherwise.
 std::vector<WhatIf> what_if(const Recording& recording, const Held& held, Bytes limit);
 
 }  // namespace memtape

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GpuFacts: one row of data/gpus.json as recorded, before any rule is applied; 0 or "" where nobody
-// published the figure. The rows are generated at build time (scripts/embed_data.py).
+// GpuFacts: one row of data/gpus.json as it was recorded, before any rule is applied. A figure that
+// nobody published is 0 or "". The rows are generated at build time (scripts/embed_data.py).
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ struct GpuFacts {
   int capability_major, capability_minor;
   int sm_count;
   int marketing_gb;
-  Bytes visible_bytes;       ///< cudaMemGetInfo's total, exact
-  std::int64_t visible_mib;  ///< the same, cut to MiB, as torch prints device properties: the least
-                             ///< of several drivers
-  int visible_centi_gib;     ///< the same, rounded to 0.01 GiB, as out-of-memory messages print it
-  std::int64_t reported_mib;  ///< nvidia-smi's total: includes what the driver keeps for itself
-  std::int64_t context_mib;   ///< a CUDA context with PyTorch's modules, measured
+  Bytes visible_bytes;  ///< the total of cudaMemGetInfo, exact
+  /// The same cut to MiB, as torch prints device properties; the least that several drivers show.
+  std::int64_t visible_mib;
+  int visible_centi_gib;  ///< the same rounded to 0.01 GiB, as out-of-memory messages print it
+  /// The total of nvidia-smi, which includes what the driver keeps for itself.
+  std::int64_t reported_mib;
+  std::int64_t context_mib;  ///< a measured CUDA context with PyTorch's modules
   std::string_view visible_source, context_source, notes;
 };
 

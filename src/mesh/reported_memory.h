@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nvidia-smi prints as a GPU's total memory: some programs size themselves by it, though it
-// includes what the driver keeps for itself.
+// What nvidia-smi prints as a GPU's total memory. Some programs choose their sizes by it, although
+// it includes what the driver keeps for itself.
 #pragma once
 
 #include "mesh/gpu_catalog.h"
 
 namespace memtape {
 
-/// 0 where it is not known.
+/// It is 0 if it is not known.
 Bytes reported_bytes(const Gpu& gpu);
 
 }  // namespace memtape

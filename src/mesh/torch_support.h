@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices' PyTorch is modelled: CUDA's. ROCm's has the same caching allocator (hipified from
-// the same files), while its context, its libraries' workspaces and the scratch of attention are
-// its own; other devices have allocators of their own.
+// Only PyTorch for CUDA is modelled. PyTorch for ROCm has the same caching allocator (hipified from
+// the same files), but its own context, its own workspaces of libraries and its own scratch memory
+// of attention. Other devices have their own allocators.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ namespace memtape {
 
 inline bool runs_rocm(const Gpu& gpu) { return gpu.vendor == "AMD"; }
 
-/// What is another device's under ROCm, in words.
+/// In words, what differs on a device under ROCm.
 inline constexpr std::string_view kRocm =
     "ROCm: its allocator is PyTorch's own, its context is not counted and the workspaces of "
     "hipBLASLt and the scratch of attention are taken to be those of CUDA";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generated tables behind the catalog (scripts/embed_data.py).
+// The generated tables from which the catalog is read (scripts/embed_data.py).
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace memtape::data {
 
-/// Sorted by id, letters lowered.
+/// They are sorted by id in lower case.
 std::span<const CatalogEntry> models();
-/// Indices into `models`, sorted by the part of the id after the slash, letters lowered.
+/// Indices into `models`, sorted by the part of the id after the slash in lower case.
 std::span<const std::uint16_t> models_by_last_part();
 
 }  // namespace memtape::data

@@ -29,8 +29,8 @@
 
 namespace memtape {
 
-/// One key, or the alternative names of one key (at most four), as views that must outlive the
-/// call.
+/// One key, or at most four alternative names of one key. They are views, and the text must outlive
+/// the call.
 class Keys {
  public:
   // NOLINTBEGIN(google-explicit-constructor): a key is written as "hidden_size" or {"hidden_size",
@@ -55,20 +55,20 @@ class Keys {
 
 class Config {
  public:
-  /// Reads a JSON object. `where` is the file's name in messages. At most 16 MiB of text and
-  /// 262,144 values.
+  /// Reads a JSON object of at most 16 MiB of text and 262,144 values. `where` is the file's name
+  /// in messages.
   static Result<Config> parse(std::string_view json, std::string where);
 
-  /// A copy, with a record of its own, in which `key` is this integer.
+  /// A copy in which `key` is this integer. It has its own record of failures.
   Config with_integer(std::string_view key, std::int64_t value) const;
 
-  /// The first failure so far, if any: call it when all keys have been read.
+  /// The first failure so far, if there is any. Call it when all keys have been read.
   Result<void> check() const;
-  /// Records a failure the caller found: `what` reads on from "config.json: key: ".
+  /// Records a failure that the caller has found. `what` completes "config.json: key: ".
   void fail(std::string_view key, std::string what) const;
 
-  bool has(Keys keys) const;      ///< present, null or not
-  bool is_null(Keys keys) const;  ///< null or absent
+  bool has(Keys keys) const;      ///< the key is present, even if its value is null
+  bool is_null(Keys keys) const;  ///< the key is absent, or its value is null
 
   /// A size: an integer from 1 to 2^31 - 1.
   std::int64_t dimension(Keys keys) const;
@@ -88,28 +88,28 @@ class Config {
   std::string text(Keys keys) const;
   std::string text(Keys keys, std::string_view otherwise) const;
 
-  /// Nothing where the key is absent or null.
+  /// Nothing, if the key is absent or null.
   std::optional<std::int64_t> optional_dimension(Keys keys) const;
   std::optional<std::int64_t> optional_integer(Keys keys) const;
   std::optional<double> optional_number(Keys keys) const;
   std::optional<std::string> optional_text(Keys keys) const;
 
-  /// The nested object; an empty one where it is absent or null.
+  /// The nested object. It is empty if the key is absent or null.
   Config object(Keys keys) const;
 
-  /// The items of a list; none where it is absent or null.
+  /// The items of a list. There are none if the key is absent or null.
   std::vector<std::string> texts(Keys keys) const;
   std::vector<std::int64_t> integers(Keys keys) const;
   std::vector<Config> objects(Keys keys) const;
 
   /// All keys in the order of the file.
   std::vector<std::string> keys() const;
-  /// The value as JSON on one line; "null" where it is absent. NaN and infinities, which JSON
+  /// The value as JSON on one line, or "null" if it is absent. NaN and infinities, which JSON
   /// lacks, become strings.
   std::string json(Keys keys) const;
-  /// All of this object, likewise.
+  /// This whole object as JSON, in the same way.
   std::string json() const;
-  /// The name of the file, as given to `parse`.
+  /// The name of the file that was given to `parse`.
   const std::string& where() const;
 
  private:
@@ -117,7 +117,7 @@ class Config {
   struct Document;
   struct Found {
     std::string_view key;
-    const Value* value;  ///< null pointer: absent
+    const Value* value;  ///< a null pointer if the value is absent
   };
 
   Config(std::shared_ptr<Document> document, const Value* value, std::string path);
@@ -134,7 +134,7 @@ class Config {
 
   std::shared_ptr<Document> document_;
   const Value* value_;
-  std::string path_;  ///< "text_config." below the root
+  std::string path_;  ///< the path from the root: "text_config."
 };
 
 }  // namespace memtape

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What engines let a user say in the place of a model's config.json: vLLM's --hf-overrides,
-// SGLang's --json-model-override-args.
+// Changes to a model's config.json that engines let a user make: vLLM's --hf-overrides and SGLang's
+// --json-model-override-args.
 #pragma once
 
 #include "base/result.h"
@@ -8,8 +8,8 @@
 
 namespace memtape {
 
-/// `config`, with a record of its own, in which the members of `overrides` count: objects join, any
-/// other value takes the place of the one that is there.
+/// `config` with the members of `overrides`: objects are merged, and any other value replaces the
+/// one that is there. The result has its own record of failures.
 Result<Config> overridden(const Config& config, const Config& overrides);
 
 }  // namespace memtape

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorList: the tensors of a checkpoint as its header lists them: names, dtypes and shapes, no
-// data.
+// TensorList: the tensors of a checkpoint as its header lists them, with names, dtypes and shapes
+// but without data.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct StoredTensor {
   std::vector<std::int64_t> shape;
   Bytes bytes = 0;
 
-  /// The dtype as torch knows it; nothing for the formats that `DType` does not have.
+  /// The dtype under torch's name, or nothing for formats that `DType` does not have.
   std::optional<DType> torch_dtype() const { return dtype_from_name(dtype); }
 
   std::int64_t elements() const {

@@ -8,10 +8,10 @@
 
 namespace memtape {
 
-/// Empty where the configuration names none.
+/// It is empty if the configuration names none.
 std::string type_of(const Config& config);
 
-/// The same of the language model: of its text_config, where there is one that names a type.
+/// The same for the language model: the type of its text_config, if that names one.
 std::string text_type_of(const Config& config);
 
 }  // namespace memtape
