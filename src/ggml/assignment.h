@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assignment: a backend for every node and leaf of a graph, in the five passes of ggml's scheduler:
-// where the data is, then neighbours, then the best of what is left.
+// Assignment: gives every node and leaf of a graph a backend, in the five passes of ggml's
+// scheduler. A tensor goes where its data is, then where its neighbours are, and else to the best
+// of the other backends.
 #pragma once
 
 #include <vector>
@@ -16,7 +17,7 @@ class Assignment {
   void run();
   int of(const Tensor* t) const { return ids_[static_cast<std::size_t>(t->id)]; }
   const std::vector<int>& all() const { return ids_; }
-  /// Whether the backend can read the tensor where it is.
+  /// Whether the backend can read the tensor where it lies.
   bool can_read(const Tensor& t, int backend) const;
 
  private:

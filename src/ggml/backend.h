@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backend: what the scheduler asks of a device (ggml-backend-impl.h, ggml_backend_device_i): which
-// ops and buffers it can use, and whether it would rather run an op whose weights are on the host.
+// ops and buffers it can use, and whether it would rather run an op even if its weights are on the
+// host.
 #pragma once
 
 #include <map>
@@ -17,24 +18,24 @@ using AllocDependencies = std::map<const Tensor*, std::vector<Tensor*>>;
 class Backend {
  public:
   virtual ~Backend() = default;
-  /// Where its results go.
+  /// The kind of buffer that its results go to.
   virtual const BufferType& buffer_type() const = 0;
   virtual bool supports_op(const Tensor& op) const = 0;
   virtual bool supports_buffer(const BufferType& type) const = 0;
   virtual bool offloads(const Tensor&) const { return false; }
-  /// Puts its part of a graph into the order that it computes it in.
+  /// Sorts its part of a graph into the order in which it computes it.
   virtual void reorder(std::vector<Tensor*>&) const {}
-  /// Says what its fused kernels keep alive within a stretch of the graph.
+  /// Names the tensors that its fused kernels keep alive within a part of the graph.
   virtual void add_dependencies(std::span<Tensor* const>, AllocDependencies&) const {}
 };
 
-/// From so many tokens on a GPU takes over ops whose weights are on the host
+/// From this number of tokens on, a GPU takes over ops whose weights are on the host
 /// (op_offload_min_batch_size).
 constexpr std::int64_t kOffloadMinBatch = 32;
 std::int64_t batch_size(const Tensor& op);
 
-/// A device that takes every op of its own buffers, adds nothing to sizes and keeps every order:
-/// an RPC server (ggml-rpc.cpp), OpenCL (ggml-opencl.cpp).
+/// A device that takes every op on its own buffers, adds nothing to sizes and keeps the order of
+/// nodes: an RPC server (ggml-rpc.cpp) or OpenCL (ggml-opencl.cpp).
 class PlainBackend : public Backend {
  public:
   PlainBackend(std::string name, Bytes alignment, int number)
@@ -48,7 +49,7 @@ class PlainBackend : public Backend {
   BufferType own_;
 };
 
-/// The CPU (ggml-cpu.cpp), whose results may go to another buffer type: pinned memory.
+/// The CPU (ggml-cpu.cpp). Its results may go to another buffer type, such as pinned memory.
 class CpuBackend : public Backend {
  public:
   CpuBackend() : own_("CPU", 32, BufferType::kHost) {}

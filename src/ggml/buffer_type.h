@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BufferType: a kind of memory that tensors can live in, with the rules of its backend for sizes
+// BufferType: a kind of memory that tensors can lie in, with its backend's rules for sizes
 // (ggml-backend-impl.h, ggml_backend_buffer_type_i).
 #pragma once
 
@@ -25,7 +25,7 @@ class BufferType {
   bool is_host() const { return device_ == kHost; }
   int device() const { return device_; }
 
-  /// What the tensor takes before alignment; at least its own bytes.
+  /// The bytes that the tensor takes before alignment; at least its own bytes.
   virtual Bytes alloc_size(const Tensor& tensor) const;
 
  private:

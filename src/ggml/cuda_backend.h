@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA device as ggml's scheduler sees it (ggml-cuda.cu, fattn.cu): supported ops, padded sizes
-// of quantized rows, the half-precision copies of flash attention, and what fused kernels keep.
+// A CUDA device as ggml's scheduler sees it (ggml-cuda.cu, fattn.cu): the ops it supports, the
+// padded sizes of quantized rows, the half-precision copies of flash attention, and what fused
+// kernels keep.
 #pragma once
 
 #include <string_view>
@@ -9,15 +10,16 @@
 
 namespace memtape::ggml {
 
-/// The same code runs on AMD's GPUs; SYCL's pads as it does and has no flash attention.
+/// The same code runs on AMD's GPUs. SYCL pads sizes in the same way, but has no flash attention.
 enum class CudaKind : std::uint8_t { cuda, rocm, sycl };
 
 struct CudaDevice {
   int number = 0;
-  int capability = 890;  ///< as ggml counts: 750 for 7.5
+  int capability = 890;  ///< as ggml counts it: 750 for 7.5
   CudaKind kind = CudaKind::cuda;
-  bool converts_in_graph = true;   ///< keys and values for flash attention
-  bool keeps_fused_inputs = true;  ///< of fused experts
+  /// It converts keys and values for flash attention in the graph's memory.
+  bool converts_in_graph = true;
+  bool keeps_fused_inputs = true;  ///< the fused kernels of experts keep their inputs
 };
 std::string_view prefix_of(CudaKind kind);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph: the tensors of one evaluation and the order they are computed in, built as ggml builds it:
-// ops make tensors (ops.h of ggml: ggml_mul_mat and its like, without their data), `expand` walks
-// from a tensor to its sources, left to right, and appends what was not there yet.
-//
-// A shape that an op cannot take is remembered as the graph's failure, and the op answers with its
-// first source, so that a model file with contradictory sizes ends in an error and not in a crash.
+// Graph: the tensors of one evaluation and the order in which they are computed. It is built as
+// ggml builds it: ops make tensors (ggml_mul_mat and others of ggml.h, without their data), and
+// `expand` walks from a tensor to its sources, from left to right, and appends those that are not
+// there yet.
+// A shape that an op cannot take is remembered as the graph's failure, and the op returns its first
+// source. So a model file with contradictory sizes ends in an error and not in a crash.
 #pragma once
 
 #include <deque>
@@ -29,16 +29,16 @@ class Graph {
   const std::string& failure() const { return failure_; }
   void fail(std::string what);
 
-  /// Appends `tensor` and all it depends on, as far as they are not there yet.
+  /// Appends `tensor` and everything it depends on, unless it is there already.
   void expand(Tensor* tensor) { expand(tensor, true); }
-  /// Appends all of them, of which only `chosen` is computed.
+  /// Appends all of them, but only `chosen` is computed.
   Tensor* select(std::initializer_list<Tensor*> tensors, std::size_t chosen);
 
   Tensor* tensor(Type type, Extents ne);
   Tensor* input(Type type, Extents ne);
-  /// The same extents and strides, nothing else.
+  /// A tensor with the same extents and strides, and nothing else.
   Tensor* like(const Tensor& tensor);
-  /// A node that only holds on to `of` (ggml_view_tensor).
+  /// A node that only keeps `of` alive (ggml_view_tensor).
   Tensor* alias(Tensor* of);
 
   Tensor* add(Tensor* a, Tensor* b) { return elementwise(Op::add, a, b); }
@@ -52,7 +52,7 @@ class Graph {
   Tensor* sqr(Tensor* a) { return alike(Op::sqr, a); }
   Tensor* sqrt(Tensor* a) { return alike(Op::sqrt, a); }
   Tensor* unary(Unary kind, Tensor* a);
-  /// The gate in the first half of `a`.
+  /// The gate is the first half of `a`.
   Tensor* glu(Glu kind, Tensor* a);
   Tensor* glu(Glu kind, Tensor* gate, Tensor* up);
   Tensor* norm(Tensor* a) { return alike(Op::norm, a); }
@@ -85,13 +85,14 @@ class Graph {
   struct DeltaNet {
     Tensor *q, *k, *v, *gate, *beta, *state;
   };
-  /// The output, and behind it the states after the last tokens, so many.
+  /// Its result is the output, followed by the states after the last `snapshots` tokens.
   Tensor* gated_delta_net(const DeltaNet& net, std::int64_t snapshots = 1);
-  /// RWKV's recurrences: the output, and behind it the states. What they read, as ggml orders it.
+  /// The recurrences of RWKV: the result is the output, followed by the states. The sources are in
+  /// ggml's order.
   Tensor* rwkv_wkv6(std::initializer_list<Tensor*> k_v_r_first_decay_state);
   Tensor* rwkv_wkv7(std::initializer_list<Tensor*> r_w_k_v_a_b_state);
   Tensor* gated_linear_attn(std::initializer_list<Tensor*> k_v_q_gate_state);
-  /// A score for each cell and token (DeepSeek's sparse attention).
+  /// A score for each cell and each token (DeepSeek's sparse attention).
   Tensor* lightning_indexer(Tensor* q, Tensor* k, Tensor* weights, Tensor* mask);
   Tensor* top_k(Tensor* a, std::int64_t k);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GraphAllocator: how much memory a graph's tensors need in each buffer (ggml-alloc.c): tensors are
-// given places in the order of the nodes, the best fitting hole first; a result takes over its
-// source's place where the op can work in place; a tensor's place is free again when its last user
-// and last view are done.
+// GraphAllocator: how much memory the tensors of a graph need in each buffer (ggml-alloc.c).
+// Tensors get places in the order of the nodes, each in the smallest hole that fits. A result takes
+// over the place of its source if the op can work in place. A tensor's place is free again when its
+// last user and its last view are done.
 #pragma once
 
 #include <span>
@@ -21,10 +21,11 @@ struct Placed {
 struct AllocationPlan {
   std::span<const Placed> nodes, leafs;
   std::span<const BufferType* const> buffers;
-  int tensors;  ///< the largest id and one
+  int tensors;  ///< one more than the largest id
 };
 
-/// Bytes per entry of `buffers`; a buffer type that comes twice is counted where it comes first.
+/// The bytes for each entry of `buffers`. A buffer type that occurs twice is counted at its first
+/// entry.
 std::vector<Bytes> reserve(const AllocationPlan& plan);
 
 }  // namespace memtape::ggml

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Apple GPU as ggml's scheduler sees it (ggml-metal.cpp, ggml-metal-device.m): supported ops,
-// the room that kernels take beside their results, and the order that it sorts its part of a graph
-// into. Its memory is the machine's, yet the CPU's results are copied to it.
+// An Apple GPU as ggml's scheduler sees it (ggml-metal.cpp, ggml-metal-device.m): the ops it
+// supports, the room that kernels take beside their results, and the order into which it sorts its
+// part of a graph. It shares the machine's memory, and yet results of the CPU are copied to it.
 #pragma once
 
 #include "ggml/backend.h"
@@ -10,8 +10,8 @@ namespace memtape::ggml {
 
 struct MetalDevice {
   int number = 0;
-  bool sorts = true;          ///< its part of the graph, for kernels that run side by side
-  bool keeps_scratch = true;  ///< of experts and of attention, behind their results
+  bool sorts = true;          ///< it sorts its part of the graph for kernels that run side by side
+  bool keeps_scratch = true;  ///< experts and attention keep scratch memory behind their results
   bool pads_keys = true;      ///< attention keeps room for keys that fill up a block
 };
 

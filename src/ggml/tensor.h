@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor: ggml's tensor without data: type, extents, strides, the op that makes it and its sources
-// (ggml.h, struct ggml_tensor). A tensor with a buffer lives outside the graph's own memory: a
-// weight, a cache. Everything that decides where a graph's memory goes can be read off it.
+// Tensor: ggml's tensor without data: its type, extents and strides, the op that makes it, and its
+// sources (ggml.h, struct ggml_tensor). A tensor with a buffer, such as a weight or a cache, lies
+// outside of the graph's own memory. The tensor tells everything that decides where a graph's
+// memory goes.
 #pragma once
 
 #include <array>
@@ -74,22 +75,22 @@ using Extents = std::array<std::int64_t, kMaxDims>;
 struct Tensor {
   Type type = Type::f32;
   Op op = Op::none;
-  std::uint8_t kind = 0;  ///< Unary or Glu of the op
-  bool input = false;     ///< filled by the program before the graph runs
-  bool output = false;    ///< read by the program afterwards: never overwritten
-  bool compute = false;   ///< reached from something that is computed
-  bool visited = false;   ///< by the graph
-  bool plain = true;      ///< soft_max: neither scale nor ALiBi; mul_mat_id: default precision
-  int id = 0;             ///< its number within its arena
-  int uses = 0;           ///< how many sources of the graph's nodes it is
+  std::uint8_t kind = 0;  ///< the Unary or Glu of the op
+  bool input = false;     ///< the program fills it before the graph runs
+  bool output = false;    ///< the program reads it afterwards, so it is never overwritten
+  bool compute = false;   ///< it was reached from a tensor that is computed
+  bool visited = false;   ///< the graph has visited it
+  bool plain = true;      ///< soft_max: without scale and ALiBi; mul_mat_id: in default precision
+  int id = 0;             ///< its number in its arena
+  int uses = 0;           ///< how often the graph's nodes have it as a source
   int concat_dim = 0;
-  float max_bias = 0;  ///< attention with linear biases
+  float max_bias = 0;  ///< of attention with linear biases
   Extents ne{1, 1, 1, 1};
   std::array<Bytes, kMaxDims> nb{};
   std::array<Tensor*, kMaxSources> src{};
-  Tensor* view_src = nullptr;  ///< what this is a view of, never a view itself
+  Tensor* view_src = nullptr;  ///< the tensor that it is a view of, which is never a view itself
   Bytes view_offset = 0;
-  const BufferType* buffer = nullptr;  ///< where it lives, if not in the graph's memory
+  const BufferType* buffer = nullptr;  ///< where it lies, unless in the graph's memory
   bool weight = false;                 ///< its buffer holds weights
 
   std::int64_t elements() const { return ne[0] * ne[1] * ne[2] * ne[3]; }
@@ -98,18 +99,18 @@ struct Tensor {
   const BufferType* held_in() const { return view_src ? view_src->buffer : buffer; }
 };
 
-/// The strides of a tensor without gaps, by its type and extents.
+/// Sets the strides of a tensor without gaps, by its type and extents.
 void set_strides(Tensor& tensor);
-/// From the first to the last byte, as the strides have it.
+/// The bytes from the first to the last element, according to the strides.
 Bytes bytes_of(const Tensor& tensor);
 bool is_contiguous(const Tensor& tensor);
-/// Contiguous from that dimension on: rows (1), matrices (2).
+/// Whether it is contiguous from that dimension on: 1 for rows, 2 for matrices.
 bool is_contiguous_from(const Tensor& tensor, int dimension);
 bool has_contiguous_rows(const Tensor& tensor);
 bool same_shape(const Tensor& a, const Tensor& b);
 bool same_layout(const Tensor& a, const Tensor& b);
 
-/// Ops that only look at their source differently.
+/// Whether the op only shows its source in another way.
 inline bool is_view_op(Op op) {
   return op == Op::view || op == Op::reshape || op == Op::permute || op == Op::transpose;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ggml's tensor types: how many elements make a block and how many bytes a block takes (ggml.h,
-// ggml-common.h). The numbers are those of the GGUF format; those that are missing were removed.
+// ggml's tensor types: how many elements a block has and how many bytes a block takes (ggml.h,
+// ggml-common.h). The numbers are those of the GGUF format; the types of missing numbers were
+// removed.
 #pragma once
 
 #include <cstdint>
@@ -52,16 +53,16 @@ enum class Type : std::uint8_t {
 struct TypeTraits {
   Type type;
   std::string_view name;  ///< as ggml prints it: "q4_K"
-  std::int64_t block;     ///< elements
-  Bytes bytes;            ///< of a block
+  std::int64_t block;     ///< the elements of a block
+  Bytes bytes;            ///< the bytes of a block
   bool quantized;
 };
 
 const TypeTraits& traits(Type type);
 
-/// The type of that number in a file; nothing where ggml has none.
+/// The type with that number in a file, or nothing if ggml has none.
 std::optional<Type> type_from_number(std::int64_t number);
-/// The type of that name, case ignored; nothing where ggml has none.
+/// The type with that name, or nothing if ggml has none. Case is ignored.
 std::optional<Type> type_from_name(std::string_view name);
 
 inline std::int64_t block_size(Type type) { return traits(type).block; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Vulkan device as ggml's scheduler sees it (ggml-vulkan.cpp): supported ops, sizes without
-// padding, and the order that it sorts its part of a graph into.
+// A Vulkan device as ggml's scheduler sees it (ggml-vulkan.cpp): the ops it supports, sizes without
+// padding, and the order into which it sorts its part of a graph.
 #pragma once
 
 #include "ggml/backend.h"
@@ -9,8 +9,8 @@ namespace memtape::ggml {
 
 struct VulkanDevice {
   int number = 0;
-  bool sorts = true;             ///< its part of the graph, for kernels that run side by side
-  bool vector_attention = true;  ///< flash attention without NVIDIA's cooperative matrices
+  bool sorts = true;  ///< it sorts its part of the graph for kernels that run side by side
+  bool vector_attention = true;  ///< it has flash attention without NVIDIA's cooperative matrices
 };
 
 class VulkanBackend : public Backend {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --global-batch-size: how many micro-batches of each data parallel rank make a step of so many
+// --global-batch-size: how many micro-batches each data parallel rank needs for a step of that many
 // sequences.
 #pragma once
 
@@ -10,9 +10,9 @@ namespace memtape {
 
 struct TrainRecipe;
 
-/// The recipe with its gradient accumulation set by the global batch, where one is asked for; an
-/// error where the batch does not divide, or where both are said and differ. A pipeline of torch
-/// takes as many micro-batches; Megatron-LM counts its data parallel ranks itself.
+/// The recipe, with its gradient accumulation set by the global batch if one is asked for. It is an
+/// error if the batch does not divide, or if both are given and contradict each other. A pipeline
+/// of torch takes that many micro-batches; Megatron-LM counts its data parallel ranks itself.
 Result<TrainRecipe> with_global_batch(TrainRecipe recipe, const Config& config);
 
 }  // namespace memtape

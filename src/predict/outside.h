@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank takes on its device outside the allocator: the CUDA context with its modules, and
-// NCCL's buffers for each communicator that the framework makes of the mesh.
+// What a rank takes on its device outside of the allocator: the CUDA context with its modules, and
+// NCCL's buffers for each communicator that the framework makes for the mesh.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,8 @@ namespace memtape {
 
 struct TrainRecipe;
 
-/// The communicators of a training: one for each axis of the mesh that has more than one rank.
+/// The communicators of a training. There is one for each axis of the mesh that has more than one
+/// rank.
 std::vector<Communicator> communicators(const TrainRecipe& recipe);
 
 std::vector<OutsideMemory> outside_memory(const TrainRecipe& recipe, const DeviceSetup& device);

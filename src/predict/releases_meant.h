@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which releases an answer is for, in the answer: the packages whose code runs in that program,
-// who named them, and what it means where one is newer or older than those that are known.
+// What an answer says about the releases that it holds for: the packages whose code runs in that
+// program, who named their releases, and what follows if a release is newer or older than the known
+// ones.
 #pragma once
 
 #include <string>
@@ -13,16 +14,17 @@ namespace memtape {
 
 struct TrainRecipe;
 
-/// The packages whose code decides the figures of this recipe, and whatever else was named.
+/// The packages whose code decides the figures of this recipe, and any others that were named.
 std::vector<Package> packages_of(const TrainRecipe& recipe);
 
-/// `releases` and `releases_from` of the resolved workload.
+/// The settings `releases` and `releases_from` of the resolved workload.
 std::vector<Setting> release_settings(const TrainRecipe& recipe);
 
 /// "torch 2.8.0, transformers 4.57.6 (--with)"
 std::string releases_in_words(const TrainRecipe& recipe);
 
-/// A line for each release outside the known ones: which release's rules the answer follows.
+/// One line for each release outside of the known ones. It says which release's rules the answer
+/// follows.
 std::vector<std::string> release_warnings(const TrainRecipe& recipe);
 
 }  // namespace memtape

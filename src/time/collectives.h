@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives: how long a message between GPUs takes. Inside one NVLink domain as NCCL was measured
-// there, by size; between nodes a ring whose pace the slower of NVLink and the network cards sets:
-// each rank of the group that sits in a node brings a card of its own.
+// Collectives: how long a message between GPUs takes. Inside one NVLink domain the time is that
+// which NCCL was measured to take for the size. Between nodes it is that of a ring, whose pace is
+// set by the slower one of NVLink and the network cards: each rank of the group in a node adds its
+// own card.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@ namespace memtape::time {
 
 enum class Message : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all };
 
-/// A process group: how many ranks, and how many of them share a node (NVLink domain).
+/// A process group: its number of ranks, and how many of them share a node (an NVLink domain).
 struct Group {
   std::int64_t ranks = 1;
   std::int64_t near = 1;
 
-  /// Ranks that lie `stride` apart, `ranks` of them, on machines of `domain` cards.
+  /// `ranks` ranks that lie `stride` apart, on machines with `domain` cards.
   static Group strided(std::int64_t ranks, std::int64_t stride, std::int64_t domain);
 };
 
@@ -27,16 +28,17 @@ class Collectives {
  public:
   explicit Collectives(const Machine& machine);
 
-  /// `bytes`: of the whole buffer (what an all-gather leaves on a rank; what each rank hands to a
-  /// reduction; what each rank sends in all of an all-to-all).
+  /// `bytes` is the size of the whole buffer: what an all-gather leaves on a rank, what each rank
+  /// hands to a reduction, or all that each rank sends in an all-to-all.
   double seconds(Message message, double bytes, Group group) const;
-  /// The all-reduce that servers have of their own for short messages.
+  /// The all-reduce for short messages that inference servers implement themselves.
   double served_all_reduce(double bytes, std::int64_t ranks) const;
-  /// From one rank to one other.
+  /// A message from one rank to one other rank.
   double send(double bytes, bool near) const;
 
  private:
-  /// Measured over the ranks that are nearest to those, and how many these were; or less than 0.
+  /// A measurement for the number of ranks that is nearest to the group's, and that number. The
+  /// time is less than 0 if there is no measurement.
   struct Measured {
     double seconds = -1, ranks = 2;
   };
@@ -46,7 +48,7 @@ class Collectives {
 
   Machine machine_;
   std::span<const float> rows_[5][3];  ///< by message, and by 2, 4 or 8 ranks
-  double scale_ = 1;                   ///< of the witness's link over this machine's
+  double scale_ = 1;  ///< the speed of the measured GPU's link divided by that of this machine's
 };
 
 }  // namespace memtape::time

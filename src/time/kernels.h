@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: how long one kernel takes on a GPU: its roofline over the share of it that measured
-// kernels of that shape reach (data/kernels.txt). A GPU that nobody measured borrows the shares of
-// the nearest one that was, over its own data sheet.
+// Kernels: how long one kernel takes on a GPU. It is the roofline's time, divided by the share of
+// the roofline that measured kernels of that shape reach (data/kernels.txt). A GPU that nobody has
+// measured takes the shares of the nearest one that was measured, and the speeds of its own data
+// sheet.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +16,36 @@ namespace memtape::time {
 
 struct Gemm {
   double m = 1, n = 1, k = 1;
-  double weight_bytes = 0;  ///< of an element of the n x k side; 0: as the compute type has
+  double weight_bytes = 0;  ///< bytes of an element of the n x k side; 0: those of the compute type
 };
 
 class Kernels {
  public:
   explicit Kernels(const Machine& machine);
 
-  /// y[m, n] = x[m, k] w[n, k], seconds.
+  /// The seconds for y[m, n] = x[m, k] w[n, k].
   double gemm(const Gemm& shape, Compute compute) const;
-  /// The matrices of experts: `tokens` picks in all, spread over `local` experts of `width`.
+  /// The matrices of experts: `picks` tokens in all are spread over `local` experts of width
+  /// `width`.
   struct Experts {
-    double picks = 1;  ///< tokens times top_k that reach this GPU
-    double local = 1;  ///< experts on it
+    double picks = 1;  ///< tokens times top_k, as far as they reach this GPU
+    double local = 1;  ///< the experts that lie on it
     double hidden = 1, width = 1;
-    double matrices = 3;        ///< gate, up and down
-    bool balanced = true;       ///< else as routers of served models spread
-    bool weights_only = false;  ///< 4-bit weights, unpacked
+    double matrices = 3;        ///< those of gate, up and down
+    bool balanced = true;       ///< false: spread as the routers of served models do
+    bool weights_only = false;  ///< the weights have 4 bits and are unpacked
   };
   double experts(const Experts& e, Compute compute) const;
-  /// Flash attention over whole sequences, causal: seconds for operations of that length.
-  /// `second`: FlashAttention-2, as torch's own and the flash-attn package have it.
+  /// Causal flash attention over whole sequences: the seconds for `flops` operations at that
+  /// length. `second` means FlashAttention-2, which torch itself and the flash-attn package have.
   double context_attention(double flops, double length, std::int64_t head_dim, bool second) const;
   double latent_context_attention(double flops, double length) const;
-  /// One token for each sequence, reading so many bytes of cache.
+  /// Attention of one token for each sequence, which reads `bytes` bytes of cache.
   double generation_attention(double bytes, double flops) const;
   double latent_generation_attention(double bytes, double flops) const;
-  /// Something that reads and writes so many bytes.
+  /// A kernel that reads and writes that many bytes.
   double elementwise(double bytes) const;
-  /// The GPU whose measured kernels are used, and whether it is the machine's own.
+  /// The GPU whose measured kernels are used. It is not always the machine's own GPU.
   std::string_view witness() const { return witness_; }
   bool measured() const { return measured_; }
   const Machine& machine() const { return machine_; }
@@ -62,9 +64,9 @@ class Kernels {
   Machine machine_;
   std::string_view witness_;
   bool measured_ = false;
-  Table tables_[4];  ///< bf16, fp8, fp8 in blocks, nvfp4
+  Table tables_[4];  ///< for bf16, fp8, fp8 in blocks and nvfp4
   std::span<const float> context_[3], latent_context_, generation_, latent_generation_;
-  std::span<const float> experts_[2][6];  ///< balanced or not, by dtype
+  std::span<const float> experts_[2][6];  ///< balanced or not, and by dtype
 };
 
 }  // namespace memtape::time

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerTime: what one layer takes for one micro-batch on one rank, forward, backward and
-// recomputation, by kind of work. Closed formulas by the layer's sizes; a test holds their
-// operations to those of the ghost step.
+// LayerTime: what one layer takes for one micro-batch on one rank: forward, backward and
+// recomputation, by kind of work. These are closed formulas of the layer's sizes; a test compares
+// their operations with those of the ghost step.
 #pragma once
 
 #include "time/collectives.h"
@@ -11,13 +11,13 @@
 
 namespace memtape::time {
 
-/// Seconds by kind. Messages count where they are waited for; what runs behind computation is
-/// apart, since it slows it down.
+/// Seconds by kind of work. Messages count if they are waited for. Messages that run behind
+/// computation are kept apart, because they slow the computation down.
 struct Spent {
   double gemm = 0, attention = 0, elementwise = 0;
   double tp = 0, ep = 0, cp = 0;
-  double hidden = 0;   ///< messages behind computation
-  double kernels = 0;  ///< launches, a number
+  double hidden = 0;   ///< the time of messages that run behind computation
+  double kernels = 0;  ///< the number of kernel launches
 
   double compute() const { return gemm + attention + elementwise; }
   double messages() const { return tp + ep + cp; }
@@ -27,8 +27,8 @@ struct Spent {
 
 struct LayerTime {
   Spent forward, recompute;
-  Spent backward;  ///< of inputs
-  Spent weights;   ///< of weights
+  Spent backward;  ///< the gradients of inputs
+  Spent weights;   ///< the gradients of weights
 };
 
 class LayerClock {
@@ -37,7 +37,7 @@ class LayerClock {
       : shape_(shape), kernels_(kernels), collectives_(collectives) {}
 
   LayerTime layer(const LayerShape& layer, const TrainSetup& setup) const;
-  /// The output head with its loss, and the embedding's lookup.
+  /// The time of the output head with its loss, and of the embedding's lookup.
   LayerTime head(const TrainSetup& setup) const;
   LayerTime embedding(const TrainSetup& setup) const;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelShape: what a transformer computes, as the few sizes that its time depends on: layers of
-// equal kind with a count, read from a config.json by the names that transformers gives them.
-// A test holds the parameters that follow from it to those of the models themselves.
+// ModelShape: what a transformer computes, reduced to the few sizes on which its time depends.
+// Equal layers that follow each other are one entry with a count. The sizes are read from a
+// config.json under the names that transformers gives them. A test compares the parameters that
+// follow from them with those of the models themselves.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +19,26 @@ struct AttentionShape {
   enum class Kind : std::uint8_t { multi_head, latent, linear, none };
   Kind kind = Kind::multi_head;
   std::int64_t heads = 1, kv_heads = 1;
-  std::int64_t head_dim = 64;                          ///< of queries and keys
-  std::int64_t value_head_dim = 64;                    ///< of values
-  std::int64_t window = 0;                             ///< tokens that each sees; 0: all before it
-  std::int64_t q_rank = 0, kv_rank = 0, rope_dim = 0;  ///< of latent attention; q_rank 0: not cut
-  std::int64_t in_width = 0;  ///< that linear attention and state spaces project to
-  std::int64_t index_heads = 0, index_dim = 0;  ///< that choose the tokens of sparse attention
-  std::int64_t top_tokens = 0;  ///< of sparse attention: so many tokens are attended to; 0: all
+  std::int64_t head_dim = 64;        ///< of queries and keys
+  std::int64_t value_head_dim = 64;  ///< that of values
+  std::int64_t window = 0;           ///< the tokens that each token sees; 0: all before it
+  /// The sizes of latent attention; if q_rank is 0, queries are not compressed.
+  std::int64_t q_rank = 0, kv_rank = 0, rope_dim = 0;
+  std::int64_t in_width = 0;  ///< the width to which linear attention and state spaces project
+  /// The heads that choose the tokens of sparse attention.
+  std::int64_t index_heads = 0, index_dim = 0;
+  std::int64_t top_tokens = 0;  ///< the tokens to which sparse attention attends; 0: all
   bool has_bias = false, gates_output = false;
 };
 
 /// What a layer does to each token.
 struct MlpShape {
-  std::int64_t width = 0;  ///< of the dense feed-forward; 0: none
-  bool gated = true;       ///< a gate beside the up projection
+  std::int64_t width = 0;  ///< the width of the dense feed-forward; 0: there is none
+  bool gated = true;       ///< there is a gate beside the up projection
   std::int64_t experts = 0, top_k = 0, expert_width = 0;
-  std::int64_t top_groups = 0;    ///< groups of experts that a token's experts come from; 0: any
-  std::int64_t shared_width = 0;  ///< of all shared experts together
-  bool clamps = false;  ///< gpt-oss: its activation is clamped and offset, which no kernel fuses
+  std::int64_t top_groups = 0;  ///< the groups of experts from which a token's experts come; 0: any
+  std::int64_t shared_width = 0;  ///< the width of all shared experts together
+  bool clamps = false;  ///< gpt-oss: the activation is clamped and offset, and no kernel fuses that
   bool is_mixture() const { return experts > 0; }
 };
 
@@ -47,24 +50,27 @@ struct LayerShape {
 
 struct ModelShape {
   std::int64_t hidden = 1, vocab = 1;
-  std::vector<LayerShape> layers;  ///< in the order of the model, runs of equal layers as one
-  bool tied = false;               ///< one matrix for embedding and output
+  /// In the order of the model; consecutive equal layers are one entry.
+  std::vector<LayerShape> layers;
+  bool tied = false;  ///< the embedding and the output share one matrix
   bool causal = true;
-  std::int64_t predicted_tokens = 1;  ///< 1, and one more for each multi-token prediction layer
+  std::int64_t predicted_tokens = 1;  ///< 1, plus 1 for each layer of multi-token prediction
 
   std::int64_t layer_count() const;
-  /// Weights of the matrices of one layer, and of all of them; embeddings and output apart.
+  /// The weights in the matrices of one layer, and in those of all layers, without embeddings and
+  /// output.
   double layer_parameters(const LayerShape& layer) const;
   double layer_active_parameters(const LayerShape& layer) const;
   double parameters() const;
-  /// Those that a token meets, the embedding left out.
+  /// The parameters that one token meets, without the embedding.
   double active_parameters() const;
 };
 
-/// `built`: the same configuration's model, which knows what its family takes for granted. Null
-/// where memtape builds none: nothing is tied then but what says so, and feed-forwards are gated.
+/// `built` is the model that the same configuration builds, which knows what its family assumes. It
+/// is null if memtape does not build the family: then matrices are tied only if the configuration
+/// says so, and feed-forwards are gated.
 Result<ModelShape> model_shape(const Config& config, const BuiltModel* built);
-/// With the model built where it can be.
+/// The same, with the built model if memtape can build it.
 Result<ModelShape> model_shape(const Config& config);
 
 }  // namespace memtape::time

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline: how long the ranks of a pipeline take for a step's micro-batches, by running their
-// schedule: each rank does its actions in the order that the framework gives them, an action waits
-// for the one whose result it needs. Closed formulas of bubbles are its tests.
+// Pipeline: how long the ranks of a pipeline take for the micro-batches of a step. It runs their
+// schedule: each rank does its actions in the order that the framework gives them, and an action
+// waits for the one whose result it needs. The tests compare it with closed formulas for the
+// bubble.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +12,19 @@
 
 namespace memtape::time {
 
-/// What one micro-batch takes in a chunk of layers.
+/// The time of one micro-batch in a chunk of layers.
 struct ChunkTime {
   double forward = 0;
-  double backward = 0;  ///< of inputs alone where the schedule parts it, else all
-  double weights = 0;   ///< the backward of weights, where the schedule parts it
+  double backward = 0;  ///< the gradients of inputs if the schedule splits the backward, else all
+  double weights = 0;   ///< the gradients of weights if the schedule splits the backward
 };
 
 struct Pipeline {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   std::int64_t ranks = 1, chunks_per_rank = 1, micro_batches = 1;
-  std::vector<ChunkTime> chunks;  ///< in the order of the model, ranks x chunks_per_rank
-  double send = 0;                ///< between neighbouring chunks
-  bool overlaps_sends = true;     ///< else the sender waits, too
+  std::vector<ChunkTime> chunks;  ///< in the order of the model; there are ranks x chunks_per_rank
+  double send = 0;                ///< the time of a message between neighbouring chunks
+  bool overlaps_sends = true;     ///< false: the sender waits for the message, too
 
   /// The rank that holds a chunk.
   std::int64_t rank_of(std::int64_t chunk) const;
@@ -31,13 +32,13 @@ struct Pipeline {
 
 struct PipelineTime {
   double seconds = 0;
-  std::int64_t slowest = 0;  ///< the rank with the most to do
-  double busy = 0;           ///< of that rank
+  std::int64_t slowest = 0;  ///< the rank that has most to do
+  double busy = 0;           ///< the time in which that rank computes
   std::vector<PipelineSlot> slots;
 };
 
-/// Runs the schedule. More micro-batches than show the steady state are not run one by one: the
-/// steady state repeats.
+/// Runs the schedule. If there are more micro-batches than are needed to reach the steady state,
+/// the others are not run one by one: the steady state repeats.
 PipelineTime run_pipeline(const Pipeline& pipeline, bool slots = false);
 
 }  // namespace memtape::time

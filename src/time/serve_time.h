@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServeClock: what a server's passes take, a prompt's and a token's, and what that means for
-// requests that share it.
+// ServeClock: how long a server's passes take, for a prompt and for a token, and what that means
+// for the requests that share the server.
 #pragma once
 
 #include "time/collectives.h"
@@ -17,12 +17,13 @@ class ServeClock {
 
   ServeTime time(const ServeSetup& setup) const;
 
-  /// One pass on one rank of attention: prompts' tokens, and sequences that decode one each.
+  /// One pass on one rank of attention: tokens of prompts, and sequences that decode one token
+  /// each.
   struct Pass {
-    double prompt_tokens = 0;  ///< in all
-    double prompt_length = 0;  ///< of each prompt so far
-    double sequences = 0;      ///< that decode
-    double context = 0;        ///< tokens that each of them has
+    double prompt_tokens = 0;  ///< the tokens of all prompts together
+    double prompt_length = 0;  ///< the length that each prompt has reached
+    double sequences = 0;      ///< those that decode
+    double context = 0;        ///< the tokens that each of these sequences has
   };
   struct Cost {
     double gemm = 0, attention = 0, elementwise = 0, tp = 0, ep = 0, host = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrainSetup: a training step as its time depends on it: plain sizes and switches, cheap to copy,
-// so that a search can ask about thousands of layouts. `train_setup` reads one from a recipe, by the
-// habits of its framework, which its dialect describes (src/framework/NAME/dialect.cpp).
+// TrainSetup: a training step, reduced to what its time depends on: plain sizes and switches. It is
+// cheap to copy, so that a search can ask about thousands of layouts. `train_setup` makes one from
+// a recipe and from the habits of its framework, which its dialect describes
+// (src/framework/NAME/dialect.cpp).
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,12 @@ struct TrainRecipe;
 
 namespace memtape::time {
 
-/// By the names of Megatron and torch.distributed.pipelining.
+/// Under the names of Megatron and of torch.distributed.pipelining.
 enum class PipelineSchedule : std::uint8_t {
   gpipe,
-  one_f_one_b,  ///< interleaved where a rank has several chunks
-  zero_bubble,  ///< the backward in two parts (ZB1P)
-  zbv,          ///< two chunks a rank, in a V, weights' part fills the bubble
+  one_f_one_b,  ///< interleaved if a rank has several chunks
+  zero_bubble,  ///< the backward is split into two parts (ZB1P)
+  zbv,          ///< two chunks for each rank, in a V; the weights' part fills the bubble
   dual_pipe_v,
   looped_bfs,
 };
@@ -29,8 +30,8 @@ enum class PipelineSchedule : std::uint8_t {
 struct Recompute {
   enum class Kind : std::uint8_t { none, full, selective };
   Kind kind = Kind::none;
-  std::int64_t layers = 0;  ///< of a stage that are recomputed in full; 0: all
-  /// Of selective recomputation.
+  std::int64_t layers = 0;  ///< the layers of a stage that are recomputed in full; 0: all
+  /// The parts that selective recomputation computes again.
   bool core_attention = false, mlp = false, norms = false, mla_up = false, moe = false,
        moe_act = false, shared_experts = false;
 };
@@ -38,37 +39,46 @@ struct Recompute {
 enum class OptimizerOffload : std::uint8_t { none, optimizer, all };
 
 struct TrainSetup {
-  // sizes
+  // These are the sizes.
   std::int64_t gpus = 1;
   std::int64_t tp = 1, pp = 1, vpp = 1, cp = 1, ep = 1, etp = 1;
   std::int64_t micro_batch = 1, global_batch = 1, sequence = 2048;
-  // sharding of data parallel ranks
-  std::int64_t zero = 0;              ///< 0 none, 1 optimizer, 2 and gradients, 3 and parameters
-  std::int64_t shard_ranks = 0;       ///< ranks that one copy of the parameters is cut over; 0: all
-  bool reshard_after_forward = true;  ///< of zero 3: gathered again for the backward
+  // This is how the data parallel ranks share the model.
+  /// 0: nothing; 1: optimizer states; 2: gradients, too; 3: parameters, too.
+  std::int64_t zero = 0;
+  /// The ranks over which one copy of the parameters is divided; 0: all.
+  std::int64_t shard_ranks = 0;
+  /// For zero 3: parameters are gathered again for the backward.
+  bool reshard_after_forward = true;
   bool sequence_parallel = false;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recompute recompute;
   OptimizerOffload offload = OptimizerOffload::none;
-  // numbers
+  // These are the number formats.
   Compute compute = Compute::bf16;
-  double parameter_bytes = 2;   ///< of one parameter as messages and memory hold it
-  double gradient_bytes = 4;    ///< as they are reduced
-  double optimizer_bytes = 16;  ///< read and written by the optimizer step for one parameter
+  double parameter_bytes = 2;  ///< bytes of one parameter in messages and in memory
+  double gradient_bytes = 4;   ///< bytes of one gradient when it is reduced
+  /// Bytes that the optimizer step reads and writes for one parameter.
+  double optimizer_bytes = 16;
   std::int64_t lora_rank = 0;
-  double adapted = 1;           ///< share of the linear modules that have an adapter
-  bool quantized_base = false;  ///< 4-bit weights that are unpacked for every use
-  // how the program runs it
-  bool fused = true;  ///< fused norms, rope, activations, losses (Transformer Engine, compile)
+  double adapted = 1;  ///< the share of the linear modules that have an adapter
+  /// The base model's weights have 4 bits and are unpacked at every use.
+  bool quantized_base = false;
+  // This is how the program runs the step.
+  /// Norms, rope, activations and losses are fused (Transformer Engine, compile).
+  bool fused = true;
   bool flash_attention = true;
-  bool flash_attention_2 = false;  ///< torch's own or flash-attn's; else cuDNN's or a newer one
+  /// Attention of torch or of flash-attn; false: cuDNN's or a newer one.
+  bool flash_attention_2 = false;
   bool cuda_graphs = false;
-  bool overlaps_gradients = true;   ///< reduce while the backward runs
-  bool overlaps_parameters = true;  ///< gather while the forward runs
-  bool overlaps_tensor = false;   ///< tp messages in pieces under the GEMMs (userbuffers, async tp)
-  bool overlaps_experts = false;  ///< all-to-all under the computation of another micro-batch
-  bool fast_dispatch = false;     ///< DeepEP or HybridEP in the place of NCCL's all-to-all
-  double host_seconds_per_op = 6e-6;  ///< that Python takes to launch one kernel
+  bool overlaps_gradients = true;   ///< gradients are reduced while the backward runs
+  bool overlaps_parameters = true;  ///< parameters are gathered while the forward runs
+  /// Tp messages run in pieces behind the GEMMs (userbuffers, async tp).
+  bool overlaps_tensor = false;
+  /// The all-to-all runs behind the computation of another micro-batch.
+  bool overlaps_experts = false;
+  bool fast_dispatch = false;         ///< DeepEP or HybridEP replaces NCCL's all-to-all
+  double host_seconds_per_op = 6e-6;  ///< the time that Python takes to launch one kernel
 
   std::int64_t dp() const { return gpus / (tp * pp * cp) > 0 ? gpus / (tp * pp * cp) : 1; }
   std::int64_t micro_batches() const {
@@ -77,24 +87,28 @@ struct TrainSetup {
   }
 };
 
-/// How a framework runs a step, as far as its time depends on it.
+/// How a framework runs a step, as far as the step's time depends on it.
 struct FrameworkHabits {
-  bool shards = false;             ///< parameters are cut (ZeRO 3) where no stage is named
-  bool float32_gradients = false;  ///< reduced so, whatever the parameters' dtype
-  bool float32_masters = false;    ///< the optimizer updates copies of the parameters
-  bool sequence_parallel = false;  ///< between tensor parallel modules, without being asked
-  bool fused = false;              ///< norms, rope, activations and losses are one kernel each
-  bool flash_attention_2 = true;   ///< torch's own or flash-attn's; else cuDNN's or a newer one
-  Recompute selective = {.kind = Recompute::Kind::selective};  ///< what that makes again
-  /// What its own options say, by name in --strategy or by its own names in the recipe; null: it
-  /// has none that time depends on.
+  bool shards = false;  ///< parameters are divided (ZeRO 3) unless a stage is named
+  /// Gradients are reduced in float32, whatever the parameters' dtype is.
+  bool float32_gradients = false;
+  bool float32_masters = false;  ///< the optimizer updates float32 copies of the parameters
+  /// It is on without being asked for if there is tensor parallelism.
+  bool sequence_parallel = false;
+  bool fused = false;  ///< norms, rope, activations and losses are one kernel each
+  /// Attention of torch or of flash-attn; false: cuDNN's or a newer one.
+  bool flash_attention_2 = true;
+  /// What selective recomputation computes again.
+  Recompute selective = {.kind = Recompute::Kind::selective};
+  /// Reads the framework's own options on which time depends, by their names in --strategy or in
+  /// the recipe. It is null if there are none.
   void (*read)(const TrainRecipe& recipe, const Config& strategy, TrainSetup& setup) = nullptr;
 };
 
-/// What the optimizer step reads and writes for one parameter.
+/// The bytes that the optimizer step reads and writes for one parameter.
 double optimizer_bytes(const TrainRecipe& recipe, bool has_float32_masters);
 
-/// What the recipe asks for; what it does not say is what its framework does.
+/// What the recipe asks for. What the recipe leaves open is what its framework does.
 Result<TrainSetup> train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits);
 
 }  // namespace memtape::time

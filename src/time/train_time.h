@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrainClock: puts layers, the pipeline's schedule, the messages of data parallel ranks, the
-// optimizer and what is offloaded together to a step.
+// TrainClock: adds up the time of a step from the layers, the pipeline's schedule, the messages of
+// data parallel ranks, the optimizer and what is offloaded.
 #pragma once
 
 #include <cstddef>
@@ -50,13 +50,13 @@ class TrainClock {
   const Kernels& kernels_;
   const Collectives& collectives_;
   LayerClock layers_;
-  /// What layers cost depends on few of a layout's sizes: kept by those.
+  /// The costs of layers, which depend on few of a layout's sizes and are kept under those.
   mutable std::map<std::vector<std::int64_t>, std::shared_ptr<const Layers>> kept_;
-  /// Bubbles by schedule and by the chunks' times in parts of their mean.
+  /// The pipeline's bubbles, kept by schedule and by the chunks' times relative to their mean.
   mutable std::map<std::vector<std::int64_t>, double> bubbles_;
 };
 
-/// Operations of a step on all GPUs, forward and backward, recomputation apart.
+/// The operations of a step on all GPUs, forward and backward, without recomputation.
 double model_flops(const ModelShape& shape, double tokens, double sequence);
 
 }  // namespace memtape::time
