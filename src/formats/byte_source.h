@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteSource: bytes that can be read at any place: a file, a range of a web resource, memory in a
-// test. The readers of this room ask for what they need and no more; who implements it does the
-// input and output.
+// ByteSource: bytes that can be read at any place, such as a file, a part of a web resource, or
+// memory in a test. The readers of this room ask for what they need and no more. Whoever implements
+// it does the input and output.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace memtape {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// What messages call it: "model.safetensors".
+  /// The name in messages: "model.safetensors".
   virtual std::string name() const = 0;
   virtual Bytes size() const = 0;
-  /// Fills `into` with the bytes from `offset` on; it is an error when there are fewer.
+  /// Fills `into` with the bytes from `offset` on. It is an error if there are fewer.
   virtual Result<void> read(Bytes offset, std::span<char> into) const = 0;
 };
 
-/// Bytes in memory, which must outlive it.
+/// Bytes in memory. They must outlive the source.
 class MemoryBytes : public ByteSource {
  public:
   MemoryBytes(std::string_view bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded step tape (.tape): the allocations and frees of one step of real PyTorch in order, one
-// event a line:
-//   + NUMBER BYTES PLACE OP NODE      NUMBER counts the allocations of the whole run; PLACE is
-//   file:function:line of the
-//                                     Python code, OP the aten op, NODE the autograd node; "-"
-//                                     where there is none
+// A recorded step tape (.tape): the allocations and frees of one step of real PyTorch in order, with
+// one event on each line:
+//
+//   + NUMBER BYTES PLACE OP NODE
 //   - NUMBER
-// Lines that begin with # are remarks.
+//
+// NUMBER counts the allocations of the whole run. PLACE is file:function:line of the Python code, OP
+// is the aten op, and NODE is the autograd node; "-" stands for none. Lines that begin with # are
+// remarks.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ namespace memtape {
 struct StepTapeEvent {
   bool is_alloc = true;
   std::int64_t number = 0;
-  Bytes bytes = 0;              ///< of an alloc
-  std::string place, op, node;  ///< of an alloc; "" where the recording has none
+  Bytes bytes = 0;              ///< for an alloc
+  std::string place, op, node;  ///< for an alloc; "" if the recording has none
 };
 
 /// `where` names the file in messages.
