@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets: which tensors are communicated together. A tensor joins its dtype's open bucket, which
-// is closed once it holds `limit` bytes or more; the first bucket of a dtype may have a limit of
-// its own (compute_bucket_assignment_by_size of torch/csrc/distributed/c10d/reducer.cpp).
+// Buckets: which tensors are communicated together. A tensor joins the open bucket of its dtype,
+// which is closed when it holds `limit` bytes or more. The first bucket of a dtype may have its own
+// limit (compute_bucket_assignment_by_size of torch/csrc/distributed/c10d/reducer.cpp).
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct BucketLimits {
   Bytes others = 0;
 };
 
-/// Places of `tensors` by bucket, in the order in which the buckets are closed; what is left open
-/// comes last.
+/// The places of `tensors` by bucket, in the order in which the buckets are closed. Buckets that
+/// are left open come last.
 std::vector<Places> buckets_by_size(const std::vector<ghost::Tensor>& tensors,
                                     const BucketLimits& limits);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.nn.parallel.DistributedDataParallel (torch/nn/parallel/distributed.py): the model as it is
-// on every rank, its gradients reduced by a Reducer. All ranks run alike.
+// torch.nn.parallel.DistributedDataParallel (torch/nn/parallel/distributed.py): every rank has the
+// model as it is, and a Reducer reduces its gradients. All ranks run alike.
 #pragma once
 
 #include <memory>

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reducer: what DDP does with gradients (torch/csrc/distributed/c10d/reducer.cpp). Every parameter
 // has a place in a bucket, a flat tensor that is all-reduced when its last gradient has arrived.
-//
-// The first buckets follow the order of the parameters; the gradients' order of arrival in the
-// first synchronised backward decides those that the next forward builds in their place, for good.
-// With gradient_as_bucket_view a gradient, once copied into its bucket, is a view of it. With a
-// static graph the first backward only counts, and everything is copied and reduced at its end.
-//
-// Every gradient is waited for. A parameter that gets none has to be known beforehand: by a search
-// of the graph (find_unused_parameters) or from the first backward (static graph); else the next
-// forward finds the reduction unfinished, which is an error.
+// The first buckets follow the order of the parameters. In the first synchronised backward,
+// gradients arrive in another order; the next forward replaces the buckets by ones that follow it,
+// and these stay. With gradient_as_bucket_view, a gradient is a view of its bucket once it has been
+// copied there. With a static graph, the first backward only counts, and everything is copied and
+// reduced at its end.
+// The Reducer waits for every gradient. So it has to know beforehand which parameters get none, by
+// a search of the graph (find_unused_parameters) or from the first backward (static graph).
+// Otherwise the next forward finds the reduction unfinished, which is an error.
 #pragma once
 
 #include <vector>
@@ -27,14 +26,15 @@ class Reducer {
   Reducer& operator=(const Reducer&) = delete;
 
   void prepare_for_forward() { ++iterations_; }
-  /// Before a forward: once, after the first synchronised backward, buckets are built anew.
+  /// Called before a forward. After the first synchronised backward, it builds the buckets anew,
+  /// once.
   void rebuild_buckets();
-  /// From here on gradients are expected: of what `outputs` depend on, where unused parameters are
-  /// looked for.
+  /// Expects gradients from here on. If unused parameters are searched for, it expects only those
+  /// of what `outputs` depend on.
   void prepare_for_backward(const std::vector<ghost::Tensor>& outputs);
-  /// The end of the first backward of a static graph.
+  /// Does what follows the first backward of a static graph.
   void delay_all_reduce();
-  /// A collective of the process group begins.
+  /// Notes that a collective of the process group begins.
   void begin_collective() { held_by_group_.clear(); }
 
  private:
@@ -68,19 +68,20 @@ class Reducer {
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
   std::vector<Bucket> buckets_;
   std::vector<Locator> locators_;
-  /// What hooks reduced: nobody waits for their work, only for its future, so ProcessGroupNCCL
-  /// holds it until its next collective begins (ProcessGroupNCCL.cpp, TensorShelf).
+  /// What hooks have reduced. Nobody waits for the work of such a collective, but only for its
+  /// future, so ProcessGroupNCCL holds its tensors until its next collective begins
+  /// (ProcessGroupNCCL.cpp, TensorShelf).
   std::vector<ghost::Tensor> held_by_group_;
   std::size_t next_bucket_ = 0;
-  Places arrived_;                  ///< parameters in the order of their gradients
-  Places unused_;                   ///< parameters that get no gradient
-  std::vector<bool> got_gradient_;  ///< of a static graph's first backward
-  std::vector<bool> ready_;         ///< of this backward
+  Places arrived_;  ///< the parameters in the order in which their gradients arrived
+  Places unused_;   ///< the parameters that get no gradient
+  std::vector<bool> got_gradient_;  ///< in the first backward of a static graph
+  std::vector<bool> ready_;         ///< in this backward
   ghost::Tensor local_used_map_;
   int iterations_ = 0;
   bool expects_hooks_ = false, has_rebuilt_ = false;
   bool has_marked_unused_ = false;
-  bool requires_finalize_ = false;  ///< a gradient has arrived whose reduction is to be finished
+  bool requires_finalize_ = false;  ///< a gradient has arrived whose reduction must be completed
 };
 
 }  // namespace memtape::ddp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that no output depends on (Reducer::search_unused_parameters of
-// torch/csrc/distributed/c10d/reducer.cpp): the graph is walked from the outputs' functions, and
-// accumulators that are not met belong to unused parameters.
+// Parameters on which no output depends (Reducer::search_unused_parameters of
+// torch/csrc/distributed/c10d/reducer.cpp). The graph is walked from the functions of the outputs;
+// accumulators that the walk does not meet belong to unused parameters.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace memtape::ddp {
 
-/// The places of `accumulators` that cannot be reached from `outputs`.
+/// The places of those `accumulators` that cannot be reached from `outputs`.
 Places unused_parameters(const std::vector<ghost::Tensor>& outputs,
                          const std::vector<ghost::Ptr<ghost::Node>>& accumulators);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FsdpState: one FullyShardedDataParallel module at work (_runtime_utils.py): the flat parameter is
-// gathered before the forward and let go after it, gathered again when the gradient of an output
-// arrives, and its gradient is reduced when it has been accumulated; the unit that ran before is
-// gathered ahead.
+// FsdpState: one FullyShardedDataParallel module at work (_runtime_utils.py). It gathers the flat
+// parameter before the forward and lets go of it afterwards, gathers it again when the gradient of
+// an output arrives, and reduces its gradient when that has been accumulated. Meanwhile it gathers
+// the unit that is needed next ahead of its use.
 #pragma once
 
 #include <initializer_list>
@@ -16,19 +16,19 @@ namespace memtape::fsdp1 {
 
 class FsdpState;
 
-/// What the root shares with all units: streams, and the order in which units run.
+/// What the root shares with all units: the streams, and the order in which units run.
 struct SharedState {
   explicit SharedState(const Options& wanted) : options(wanted) {}
 
   const Options options;
-  std::vector<FsdpState*> all_states;  ///< the root first
+  std::vector<FsdpState*> all_states;  ///< the root is first
   StreamId unshard_stream = 0, post_backward_stream = 0, pre_unshard_stream = 0,
            all_reduce_stream = 0;
   std::vector<FlatHandle*> pre_forward_order, post_forward_order;
   int iteration = 0;
   bool initialized = false, callback_queued = false;
   bool sync_gradients = true;
-  bool recomputes_layers = false;  ///< by torch.utils.checkpoint, which compares dtypes
+  bool recomputes_layers = false;  ///< torch.utils.checkpoint does so, and compares dtypes
 };
 
 class FsdpState final : public nn::ForwardHooks {
@@ -42,7 +42,7 @@ class FsdpState final : public nn::ForwardHooks {
   void after_further_output(Tensor& output) override;
   /// _root_pre_forward.
   void root_pre_forward(const std::vector<nn::ModuleNode::Named*>& buffers);
-  /// _unshard_fsdp_state_params, while what this gives lives.
+  /// _unshard_fsdp_state_params, for as long as the returned object lives.
   std::shared_ptr<void> summon(const std::vector<nn::ModuleNode::Named*>& buffers);
   void pre_forward(const Tensor* input);
   void post_forward(const std::vector<Tensor*>& outputs);
@@ -75,7 +75,7 @@ class FsdpState final : public nn::ForwardHooks {
   SharedState& shared_;
   std::unique_ptr<FlatHandle> handle_;
   bool is_root_;
-  std::vector<Tensor*> arguments_;  ///< those of the call that begins
+  std::vector<Tensor*> arguments_;  ///< the arguments of the call that begins
 };
 
 }  // namespace memtape::fsdp1

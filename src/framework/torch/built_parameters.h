@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters a family builds from a configuration, for a check against what a checkpoint
-// stores.
+// The parameters that a family builds from a configuration. They are compared with what a
+// checkpoint stores.
 #pragma once
 
 #include <string>
@@ -21,11 +21,11 @@ struct BuiltParameter {
   std::vector<std::int64_t> shape;
 };
 
-/// The task to train the configuration's family for when none is named: causal-lm unless the family
-/// has no such head.
+/// The task for which the configuration's family is trained if none is named. It is causal-lm,
+/// unless the family has no such head.
 family::Task default_task(const Config& config);
 
-/// Every name of every parameter, tied ones under each of their names.
+/// Every name of every parameter. Tied parameters are listed under each of their names.
 Result<std::vector<BuiltParameter>> built_parameters(const Config& config,
                                                      const TrainRecipe& recipe);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What FSDP's root does with a batch: images and spectrograms in the dtype of the parameters
-// (_cast_forward_inputs of torch/distributed/utils.py, _cast_fp_tensor of _fully_shard).
+// What FSDP's root does with a batch: it casts images and spectrograms to the dtype of the
+// parameters (_cast_forward_inputs of torch/distributed/utils.py, _cast_fp_tensor of _fully_shard).
 #pragma once
 
 #include <optional>

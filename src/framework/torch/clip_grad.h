@@ -9,11 +9,11 @@
 
 namespace memtape::torch {
 
-/// What a sharded tensor's op makes of the norms before their norm is taken.
+/// What the op of a sharded tensor turns the norms into before their norm is taken.
 using NormsOfAllRanks = std::function<ghost::Tensor(ghost::Tensor norms)>;
 
-/// The norms of all gradients, their norm, and the scaling in place; gives the norm, undefined
-/// where there is no gradient.
+/// Takes the norms of all gradients and the norm of these, and scales the gradients in place. It
+/// returns the total norm, which is undefined if there are no gradients.
 ghost::Tensor clip_grad_norm(const std::vector<ghost::Tensor>& parameters,
                              const NormsOfAllRanks& of_all_ranks = {});
 

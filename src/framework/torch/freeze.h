@@ -12,20 +12,21 @@
 
 namespace memtape::torch {
 
-/// Python's fnmatch.fnmatchcase: * any run, ? any one, [abc] one of, [a-c] a range, [!abc] none of.
+/// Python's fnmatch.fnmatchcase: * stands for any characters, ? for any one, [abc] for one of
+/// these, [a-c] for one of a range, and [!abc] for none of these.
 bool fnmatch(std::string_view name, std::string_view pattern);
 
-/// Freezes what matches any of the globs, as a loop over named_parameters() does.
+/// Freezes the parameters that match any of the globs, as a loop over named_parameters() does.
 void freeze(const std::vector<nn::ModuleNode::Named>& parameters,
             const std::vector<std::string>& globs);
 
-/// Trains parameters of the last `layers` of `of` layers alone, or of the first where `layers` is
-/// negative: those with the number of such a layer as a part of their names (LLaMA-Factory 0.9.5,
-/// model/adapter.py, _setup_freeze_tuning).
+/// Trains only the parameters of the last `layers` layers out of `of`; if `layers` is negative,
+/// those of the first -`layers` layers. A parameter belongs to a layer if the layer's number is a
+/// part of its name (LLaMA-Factory 0.9.5, model/adapter.py, _setup_freeze_tuning).
 void train_layers_alone(const std::vector<nn::ModuleNode::Named>& parameters, std::int64_t layers,
                         std::int64_t of);
 
-/// param.data = param.data.to(torch.float32) of each that is trained.
+/// param.data = param.data.to(torch.float32) for each parameter that is trained.
 void upcast_trained(const std::vector<nn::ModuleNode::Named>& parameters);
 
 }  // namespace memtape::torch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.amp.GradScaler("cuda") (torch/amp/grad_scaler.py): scales the loss so that float16
-// gradients do not vanish. Its scale and growth tracker are made at the first scale(); each step
-// makes an inverse scale and flags for found infinities.
+// torch.amp.GradScaler("cuda") (torch/amp/grad_scaler.py). It scales the loss so that float16
+// gradients do not vanish. Its scale and its growth tracker are made at the first scale(). Each
+// step makes an inverse scale and flags for found infinities.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -12,16 +12,17 @@ class GradScaler {
  public:
   /// scaler.scale(loss)
   Tensor scale(const Tensor& loss);
-  /// scaler.unscale_(optimizer): in place; leaves the flag of this device for step() and update().
+  /// scaler.unscale_(optimizer), which works in place. It leaves this device's flag for step() and
+  /// update().
   void unscale(const Optimizer& optimizer);
-  /// scaler.step(optimizer); no infinity is ever found.
+  /// scaler.step(optimizer). No infinity is ever found.
   void step(Optimizer& optimizer);
   /// scaler.update()
   void update() { found_inf_.reset(); }
 
  private:
   Tensor scale_, growth_tracker_;
-  Tensor found_inf_;  ///< optimizer_state["found_inf_per_device"], one device
+  Tensor found_inf_;  ///< optimizer_state["found_inf_per_device"] of the one device
 };
 
 }  // namespace memtape::torch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lever: a change of options by which a step needs less memory, and what it costs. What most
-// frameworks have is pulled by predict/levers, in the words that a framework has for it here.
+// Lever: a change of options by which a step needs less memory, and its cost. predict/levers tries
+// the levers that most frameworks have, in the words that each framework has for them here.
 #pragma once
 
 #include <string>
@@ -17,28 +17,29 @@ struct TrainRecipe;
 struct Lever {
   std::vector<NamedValue> changes;
   std::string cost;
-  bool is_free = false;  ///< kept for the next even where it alone changes nothing
+  bool is_free = false;  ///< kept for the next lever even if it changes nothing on its own
 };
 
-/// The words of a framework for the levers that most of them have, and its own levers. Null
-/// functions: it has none of the kind.
+/// A framework's words for the levers that most frameworks have, and its own levers. If a function
+/// is null, the framework has no such lever.
 struct LeverWords {
   std::string_view micro_batch = "micro-batch-size";
   std::string_view accumulation = "gradient-accumulation";
   std::pair<std::string_view, std::string_view> checkpointing{"gradient-checkpointing", "full"};
   std::string_view fused_attention = "sdpa";
-  bool cuts_unmade_models = false;  ///< --init-device meta: a shard is all that a GPU ever holds
-  /// What costs nothing and is shared out among ranks.
+  /// --init-device meta, with which a GPU never holds more than a shard.
+  bool cuts_unmade_models = false;
+  /// Levers that cost nothing and share memory among ranks.
   std::vector<Lever> (*sharing)(const TrainRecipe& recipe) = nullptr;
-  /// The same update of torch's AdamW by one kernel, where it is not that already.
+  /// The same update of torch's AdamW by one kernel, if it is not fused already.
   std::vector<Lever> (*fused_optimizer)(const TrainRecipe& recipe) = nullptr;
   std::vector<Lever> (*smaller_states)(const TrainRecipe& recipe) = nullptr;
   std::vector<Lever> (*adapters)(const TrainRecipe& recipe) = nullptr;
 };
 
-/// --optimizer-impl fused.
+/// Offers --optimizer-impl fused.
 std::vector<Lever> fused_by_torch(const TrainRecipe& recipe);
-/// --lora-rank and --lora-targets, where there are no adapters.
+/// Offers --lora-rank and --lora-targets if there are no adapters.
 std::vector<Lever> adapters_by_rank(const TrainRecipe& recipe);
 
 }  // namespace memtape

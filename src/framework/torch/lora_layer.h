@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lora.Linear of peft 0.21 (tuners/lora/layer.py, bnb.py, dora.py): a layer's own product beside
-// that of two small matrices, and with DoRA a magnitude for each of its outputs.
+// the product of two small matrices and, with DoRA, a magnitude for each of its outputs.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,11 @@ namespace memtape::torch {
 
 using ghost::Tensor;
 
-/// cast_adapter_dtype of one matrix and its bias: half types become float32.
+/// cast_adapter_dtype of one matrix and its bias: 16-bit types become float32.
 void cast_to_float32(nn::Linear& adapter);
 
-/// The adapted layer as the module that it has become: hooks see its own product.
+/// The original layer, which has become a module of its own inside the adapter: its hooks see its
+/// own product.
 class BaseLayer final : public nn::Module<BaseLayer> {
  public:
   BaseLayer(const nn::Scope& scope, nn::Projection& base) : Module(scope), base_(base) {}
@@ -31,17 +32,17 @@ class LoraLinear final : public nn::ProjectionAdapter {
              std::int64_t rank);
 
   Tensor forward(nn::Projection& base, const Tensor& input) override;
-  bool enabled = true;  ///< not disable_adapters: else the layer's own product is all
+  bool enabled = true;  ///< false after disable_adapters: only the layer's own product is computed
 
-  // What functions that take the layer's place read (axolotl's get_lora_parameters).
+  // These are read by functions that replace the layer (axolotl's get_lora_parameters).
   const Tensor& weight_A() const { return lora_A_.weight; }
   const Tensor& weight_B() const { return lora_B_.weight; }
-  /// lora_dropout, or nothing where it is an identity.
+  /// lora_dropout, or null if it is an identity.
   nn::Dropout* dropout() { return dropout_rate_ > 0 ? &lora_dropout_ : nullptr; }
-  /// Whether the products are more than those of the two matrices.
+  /// Whether the layer adds nothing but the product of the two matrices.
   bool is_plain() const { return !magnitude_.defined() && !lora_B_.bias.defined(); }
 
-  /// cast_adapter_dtype of all that is this layer's.
+  /// cast_adapter_dtype of everything that belongs to this layer.
   void cast();
 
  private:
@@ -54,7 +55,7 @@ class LoraLinear final : public nn::ProjectionAdapter {
 
   BaseLayer base_layer_;
   double dropout_rate_;
-  bool has_dropout_;  ///< a module, whatever its rate, and no identity
+  bool has_dropout_;  ///< it is a module, whatever its rate is, and not an identity
   nn::Dropout lora_dropout_;
   nn::Linear lora_A_, lora_B_;
   nn::ModuleNode* magnitude_node_ = nullptr;

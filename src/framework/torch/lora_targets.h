@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which modules a LoraConfig means (peft 0.21, tuners_utils.py): target_modules less
-// exclude_modules, in the layers named by layers_to_transform, with ranks from rank_pattern.
+// Which modules a LoraConfig selects (peft 0.21, tuners_utils.py): those of target_modules without
+// exclude_modules, in the layers that layers_to_transform names, with ranks from rank_pattern.
 #pragma once
 
 #include <string_view>
@@ -12,14 +12,15 @@
 
 namespace memtape::torch {
 
-/// check_target_module_exists: the whole name, or its end after a dot.
+/// check_target_module_exists: `target` is the whole name, or its end after a dot.
 bool names_module(std::string_view target, std::string_view name);
 
-/// The layers that get an adapter, in the order of named_modules(). `head`: the output head's name.
+/// The layers that get an adapter, in the order of named_modules(). `head` is the name of the
+/// output head.
 Result<std::vector<nn::NamedModule>> lora_targets(const std::vector<nn::NamedModule>& modules,
                                                   const LoraRecipe& recipe, std::string_view head);
 
-/// The rank of the adapter of that module.
+/// The rank of that module's adapter.
 std::int64_t rank_of(const LoraRecipe& recipe, std::string_view name);
 
 }  // namespace memtape::torch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every training program does with a model around its loop: build it, adapt and freeze it,
-// list what is trained, and count it.
+// What every training program does with a model outside of its loop: it builds the model, adds
+// adapters, freezes parameters, lists what is trained, and counts it.
 #pragma once
 
 #include <memory>
@@ -20,25 +20,28 @@ namespace memtape::torch {
 Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
                                                            const TrainRecipe& recipe);
 
-/// A sample of what the recipe trains on; an encoder-decoder's labels have a length of their own.
+/// The sizes of one sample that the recipe trains on. The labels of an encoder-decoder have their
+/// own length.
 family::SampleSizes sample_sizes(const family::PretrainedModel& model, const TrainRecipe& recipe);
 
-/// What is done to a model before its optimizer is made: adapters, frozen parameters,
-/// checkpointing.
+/// What is done to a model before its optimizer is made: adapters are added, parameters are frozen,
+/// and checkpointing is switched on.
 Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& recipe,
                          const Config& config);
 
-/// The model the recipe trains, with its adapters, its frozen parameters and its checkpointing.
+/// The model that the recipe trains, with its adapters, its frozen parameters and its
+/// checkpointing.
 Result<std::unique_ptr<family::PretrainedModel>> build_model(const Config& config,
                                                              const TrainRecipe& recipe);
 
-/// The parameters that want gradients, in the order of model.parameters().
+/// The parameters that require gradients, in the order of model.parameters().
 std::vector<ghost::Tensor> trainable_parameters(family::PretrainedModel& model);
 
-/// Sizes of parameters and buffers; of gradients and optimizer states the loop knows.
+/// The sizes of parameters and buffers. Only the loop knows those of gradients and optimizer
+/// states.
 StaticBytes count_statics(family::PretrainedModel& model);
 
-/// Bytes of the gradients there are.
+/// The bytes of the gradients that exist.
 Bytes gradient_bytes(const std::vector<ghost::Tensor>& parameters);
 
 }  // namespace memtape::torch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain PyTorch training loop: batch on the GPU, forward (under autocast for amp-*), loss,
-// backward, clip, step, zero_grad(set_to_none=True). The measured step is the third of a fresh
-// process, when all state exists.
+// The plain PyTorch training loop: the batch on the GPU, forward (under autocast for amp-*), loss,
+// backward, clip, step, zero_grad(set_to_none=True). The measured step is the third one of a fresh
+// process, when all states exist.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@ class Optimizer;
 
 inline constexpr int kSteps = 3;
 
-/// From the second micro-batch on they are alike, gradients being there already; so many are run at
-/// most.
+/// From the second micro-batch on all micro-batches are alike, because the gradients exist. So no
+/// more than this number are run.
 inline constexpr std::int64_t kMostMicroBatches = 16;
 
-/// Static sizes, counted as torch would from the live objects: each storage once.
+/// Static sizes, counted as torch would count the live objects, with each storage once.
 struct StaticBytes {
   std::int64_t parameters = 0, trainable_parameters = 0;
-  Bytes weight_bytes = 0;  ///< of the whole model; those below are this rank's
+  Bytes weight_bytes = 0;  ///< that of the whole model; the sizes below are this rank's
   Bytes parameter_bytes = 0, buffer_bytes = 0, optimizer_state_bytes = 0, gradient_bytes = 0;
   Bytes managed_bytes = 0;  ///< optimizer states in managed memory, which torch does not count
 };
@@ -35,16 +35,18 @@ struct StaticBytes {
 struct TrainRun {
   Tape tape;
   StaticBytes statics;
-  bool layers_differ = false;  ///< layers taken for equal were not: the run is void
-  bool is_pipeline = false;    ///< forwards and backwards take turns: one phase, the schedule
+  /// Layers that were assumed to be equal differ, so the run is not valid.
+  bool layers_differ = false;
+  /// Forwards and backwards alternate, so the whole schedule is one phase.
+  bool is_pipeline = false;
 };
 
 /// Whether equal layers may be written down instead of run (ghost/autograd/equal_layers.h). The
-/// tape is the same.
+/// tape is the same in both cases.
 enum class EqualLayerRuns { written_down, all_run };
 
-/// Runs `program(runs)` with equal layers written down and, where they turn out to differ, once
-/// more with every layer run.
+/// Runs `program(runs)` with equal layers written down. If they turn out to differ, it runs again
+/// with every layer run.
 template <class Program>
 auto run_equal_layers(const Program& program) {
   auto run = program(EqualLayerRuns::written_down);
@@ -52,13 +54,13 @@ auto run_equal_layers(const Program& program) {
   return run;
 }
 
-/// Ranks that run the same program on the same sizes, so that one of them stands for all.
+/// Ranks that run the same program on the same sizes, so that one of them represents all.
 struct RankClass {
   std::vector<int> ranks;
-  int stage = 0;  ///< of the pipeline
+  int stage = 0;  ///< the stage of the pipeline
 };
 
-/// The model as the loop drives it: bare, or wrapped by a framework that spreads it over GPUs.
+/// The model as the loop runs it, either bare or wrapped by a framework that spreads it over GPUs.
 class DrivenModel {
  public:
   explicit DrivenModel(family::PretrainedModel& model) : model_(model) {}
@@ -67,28 +69,29 @@ class DrivenModel {
   DrivenModel& operator=(const DrivenModel&) = delete;
 
   const family::PretrainedModel& model() const { return model_; }
-  /// What the optimizer is given.
+  /// The parameters that are handed to the optimizer.
   virtual std::vector<ghost::Tensor> parameters();
-  /// The wrapped module's own forward, or what a program has put in its place.
+  /// The wrapped module's own forward, or what a program has replaced it with.
   using Forward = std::function<family::ModelOutput(const family::Batch&)>;
-  /// The tensors of a module's output, in its order.
+  /// The tensors of a module's output, in order.
   using Outputs = std::vector<ghost::Tensor*>;
-  /// model(...), whatever it gives: `module`, and the wrapper's work before and after it.
+  /// model(...), whatever it returns: `module`, with the wrapper's work before and after it.
   virtual void call(const std::function<Outputs()>& module) { module(); }
-  /// The dtype in which `module` sees what a batch holds with floating point.
+  /// The dtype in which `module` sees the floating point tensors of a batch.
   virtual std::optional<DType> casts_inputs_to() const { return {}; }
   /// model(**batch)
   family::ModelOutput forward(const Forward& module, const family::Batch& batch);
   virtual ghost::Tensor loss_of(const family::Batch& batch);
-  /// The optimizer over parameters().
+  /// Makes the optimizer over parameters().
   virtual std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe);
   /// What the program does to its optimizer once it is made.
   virtual void set_up(Optimizer&) {}
-  /// Before each micro-batch: whether its gradients are to be shared with the other ranks.
+  /// Called before each micro-batch. It says whether the gradients of that micro-batch will be
+  /// shared with the other ranks.
   virtual void set_gradient_sync(bool) {}
-  /// The norm of all gradients, by which they have been scaled.
+  /// Scales all gradients by their norm, and returns the norm.
   virtual ghost::Tensor clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
-  /// Whether parameters and gradients are offloaded: the optimizer then works in host memory.
+  /// Whether parameters and gradients are offloaded, so that the optimizer works in host memory.
   virtual bool updates_on_host() const { return false; }
   virtual StaticBytes statics();
 
@@ -96,30 +99,32 @@ class DrivenModel {
   family::PretrainedModel& model_;
 };
 
-/// What differs between loops as people write them.
+/// In what the loops that people write differ.
 struct LoopHabits {
-  bool labels_are_inputs = false;  ///< labels=input_ids, and the batch goes with its micro-batch
-  bool keeps_batch = false;        ///< until the next takes its place, not until the step's end
-  bool keeps_losses = false;       ///< of every micro-batch, until the step's end
-  bool empties_cache = false;      ///< torch.cuda.empty_cache() once the model is wrapped
-  bool steps_differ = false;       ///< a step does what was seen in the one before: all are run
+  /// Labels=input_ids, and the batch is dropped with its micro-batch.
+  bool labels_are_inputs = false;
+  /// The batch lives until the next one replaces it, not until the step's end.
+  bool keeps_batch = false;
+  bool keeps_losses = false;   ///< the losses of all micro-batches live until the step's end
+  bool empties_cache = false;  ///< torch.cuda.empty_cache() once the model is wrapped
+  bool steps_differ = false;   ///< a step depends on the one before, so all steps are run
 };
 
-/// kSteps steps of the recipe; gives the static sizes at the end of the last.
+/// Runs kSteps steps of the recipe. It returns the static sizes at the end of the last one.
 StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits);
 
-/// Builds the model, wraps it, by which it comes to the GPU from where it was made, gives back what
-/// that left cached, and runs kSteps steps of it as distributed programs do.
+/// Builds the model and wraps it, which moves it to the GPU from where it was made; then gives back
+/// what that left in the cache, and runs kSteps steps as distributed programs do.
 using Wrap = std::function<std::unique_ptr<DrivenModel>(family::PretrainedModel&)>;
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap,
                              bool steps_differ = false);
 
-/// Runs the whole program on ghost tensors: builds the model, makes kSteps steps, and returns its
-/// tape. Marks divide it.
+/// Runs the whole program on ghost tensors: it builds the model, runs kSteps steps, and returns the
+/// tape, which is divided by marks.
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device);
-/// The same, in one way or the other.
+/// The same, with equal layers run in the given way.
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device, EqualLayerRuns runs);
 

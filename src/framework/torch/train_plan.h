@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrainPlan: what a request means to one framework, every default decided. It is made once from the
-// recipe and the model's configuration, shared by all ranks, and never changed; no rank reads the
-// text of an option again.
+// TrainPlan: what a request means to one framework, with every default decided. It is made once
+// from the recipe and the model's configuration, is shared by all ranks, and never changes. No rank
+// reads the text of an option again.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ struct TrainPlan {
   TrainPlan(const TrainPlan&) = delete;
   TrainPlan& operator=(const TrainPlan&) = delete;
 
-  const TrainRecipe common;  ///< what all frameworks share
+  const TrainRecipe common;  ///< the part that all frameworks share
 };
 using TrainPlanPointer = std::shared_ptr<const TrainPlan>;
 
-/// A plan with the options that its framework alone has.
+/// A plan with the options that only its framework has.
 template <class Own>
 struct PlanWith final : TrainPlan {
   PlanWith(TrainRecipe recipe, Own options)
@@ -31,19 +31,19 @@ struct PlanWith final : TrainPlan {
   const Own own;
 };
 
-/// The plan of a framework without options of its own.
+/// The plan of a framework that has no options of its own.
 inline Result<TrainPlanPointer> plain_plan(TrainRecipe recipe) {
   return std::make_shared<const TrainPlan>(std::move(recipe));
 }
 
-/// The plan of a framework whose own options have been read, or why they cannot be.
+/// The plan of a framework whose own options have been read, or the reason why they cannot be read.
 template <class Own>
 Result<TrainPlanPointer> plan_with(TrainRecipe recipe, Result<Own> own) {
   if (!own) return tl::unexpected(own.error());
   return std::make_shared<const PlanWith<Own>>(std::move(recipe), std::move(*own));
 }
 
-/// A framework's own options in a plan that it made with `plan_with`.
+/// A framework's own options, from a plan that it made with `plan_with`.
 template <class Own>
 const Own& own_options(const TrainPlan& plan) {
   return static_cast<const PlanWith<Own>&>(plan).own;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of a plain loop: zeros of the sizes that the model takes of a sample; where labels have
-// the size of the inputs they are those or a copy of them.
+// A batch of a plain loop: zeros of the sizes that the model takes for each sample. If the labels
+// have the size of the inputs, they are the inputs or a copy of them.
 #pragma once
 
 #include "family/pretrained.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Execution: one half of the generated code as it runs: buffers by value, each dropped behind its
-// last reader. Inputs may be left undefined: they belong to the caller, and are only read.
+// Execution: runs one half of the generated code. It keeps a buffer for each value and drops it
+// after its last reader. Inputs may be left undefined, because they belong to the caller and are
+// only read.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@ using Buffers = std::vector<Tensor>;
 
 class Execution {
  public:
-  /// `kept` outlive the half.
+  /// The buffers in `kept` outlive the half.
   Execution(const Graph& graph, Buffers buffers, const std::vector<ValueId>& kept);
 
   Buffers run(const std::vector<Step>& steps);
@@ -23,12 +24,12 @@ class Execution {
   static constexpr std::size_t kForever = ~std::size_t{0};
 
   void make(const Step& step, std::size_t at);
-  /// In place of an operand of its size that ends here.
+  /// Whether the step takes over the buffer of an operand of the same size that ends here.
   bool takes_over_buffer(const Step& step, std::size_t at);
 
   const Graph& graph_;
   Buffers buffers_;
-  std::vector<std::size_t> last_;  ///< step after which a buffer goes; 0: nobody reads it
+  std::vector<std::size_t> last_;  ///< the step after which a buffer goes; 0: nobody reads it
 };
 
 }  // namespace memtape::torch::inductor

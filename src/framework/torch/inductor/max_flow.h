@@ -15,8 +15,8 @@ class MaxFlow {
   explicit MaxFlow(std::size_t nodes) : edges_of_(nodes) {}
   void connect(std::size_t from, std::size_t to, Capacity capacity);
 
-  /// Of all least cuts the one nearest to the sink, as networkx's minimum_cut finds it: whether
-  /// each node lies behind it.
+  /// For each node, whether it lies behind the least cut. Of all least cuts it is the one nearest
+  /// to the sink, which networkx's minimum_cut finds.
   std::vector<bool> sink_side(std::size_t source, std::size_t sink);
 
  private:
@@ -28,7 +28,7 @@ class MaxFlow {
   bool find_levels(std::size_t source, std::size_t sink);
   Capacity push(std::size_t source, std::size_t sink);
 
-  std::vector<Edge> edges_;  ///< each followed by its reverse
+  std::vector<Edge> edges_;  ///< each is followed by its reverse
   std::vector<std::vector<std::size_t>> edges_of_;
   std::vector<int> level_;
   std::vector<std::size_t> next_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelGraph: torch.compile(model): the model's whole forward with its loss as one graph, and the
-// backward that AOTAutograd derives from it. The graph comes from a traced pass of the model on
-// ghost tensors, its backward from that pass's autograd graph.
+// ModelGraph: torch.compile(model) makes one graph of the model's whole forward with its loss, and
+// AOTAutograd derives the backward from it. Here the graph comes from a traced pass of the model on
+// ghost tensors, and its backward from the autograd graph of that pass.
 #pragma once
 
 #include <memory>
@@ -23,20 +23,21 @@ struct ModelGraph {
   Graph graph;
   ValueId loss = 0;
   std::optional<ValueId> logits;
-  std::optional<ValueId> hidden;  ///< returned, too, where the graph ends before the loss
+  std::optional<ValueId> hidden;  ///< it is returned, too, if the graph ends before the loss
   ValueId grad_loss = 0;
-  std::optional<ValueId> grad_logits, grad_hidden;  ///< zeros, held until the backward is through
-  std::vector<std::optional<ValueId>> gradients;    ///< by trainable parameter
-  std::vector<ValueId> saved;                       ///< what the forward makes for the backward
+  /// Zeros, which are held until the backward is done.
+  std::optional<ValueId> grad_logits, grad_hidden;
+  std::vector<std::optional<ValueId>> gradients;  ///< for each trainable parameter
+  std::vector<ValueId> saved;                     ///< what the forward makes for the backward
   std::vector<DType> constants;  ///< numbers that the graph keeps on the device (lift_fresh)
 };
 
-/// The graph of the recipe's model and batch.
+/// The graph for the recipe's model and batch.
 Result<std::shared_ptr<const ModelGraph>> trace_model(const Config& config,
                                                       const TrainRecipe& recipe,
                                                       const ghost::DeviceTraits& device);
 
-/// The model driven through its graph.
+/// The model, run through its graph.
 class CompiledModel final : public DrivenModel {
  public:
   CompiledModel(family::PretrainedModel& model, std::shared_ptr<const ModelGraph> graph)

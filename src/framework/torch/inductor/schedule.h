@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedule: the buffers that one of a graph's two halves makes, in order, each with the buffers it
-// reads once the fused values between are taken apart; and what the forward saves for the other.
+// Schedule: the buffers that one of the two halves of a graph makes, in order. Each comes with the
+// buffers it reads, directly or through fused values. It also says what the forward saves for the
+// backward.
 #pragma once
 
 #include <vector>
@@ -11,14 +12,14 @@ namespace memtape::torch::inductor {
 
 struct Step {
   ValueId value;
-  std::vector<ValueId> reads;  ///< buffers
+  std::vector<ValueId> reads;  ///< these are buffers
 };
 
-/// What the backward takes from the forward, the input first.
+/// What the backward takes from the forward; the input comes first.
 std::vector<ValueId> saved_values(const Graph& graph);
 
-/// The steps of one half, in the order of the graph: its kernels, its `outputs`, and before each
-/// what it reads that is not `given`.
+/// Asks for the steps of one half, in the order of the graph: its kernels, its `outputs`, and
+/// before each of these what it reads that is not `given`.
 struct Half {
   bool backward = false;
   const std::vector<ValueId>& outputs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch's Adafactor (torch/optim/_adafactor.py): a row and a column of second moments for a matrix
-// (or stack of matrices), one like the parameter for a vector. Norms are read by the CPU, so their
-// tensors live for a moment only.
+// torch's Adafactor (torch/optim/_adafactor.py): a matrix, or a stack of matrices, has a row and a
+// column of second moments, and a vector has as many second moments as elements. The CPU reads the
+// norms, so their tensors live only for a moment.
 #pragma once
 
 #include "framework/torch/optimizer.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// transformers' Adafactor (transformers/optimization.py) with relative_step=False,
-// scale_parameter=False: a loop in float32 whatever the dtype of the parameters. Each state also
-// keeps the parameter's root mean square, a number on the GPU.
+// transformers' Adafactor (transformers/optimization.py) with relative_step=False and
+// scale_parameter=False. It is a loop that computes in float32, whatever the dtype of the
+// parameters is. Each state also keeps the root mean square of its parameter, a number on the GPU.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -16,7 +16,8 @@ class AdafactorHf : public Optimizer {
   std::vector<const TensorList*> states() const override {
     return {&exp_avg_sq_row_, &exp_avg_sq_col_, &exp_avg_sq_, &rms_};
   }
-  /// What GaLore puts around the update of some parameters.
+  /// GaLore overrides this to project the gradients of some parameters, and to project their
+  /// updates back.
   virtual Tensor project(Tensor grad, std::size_t /*place*/) { return grad; }
   virtual Tensor project_back(Tensor update, std::size_t /*place*/) { return update; }
 

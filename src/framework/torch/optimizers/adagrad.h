@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adagrad (torch/optim/adagrad.py): one sum of squares like the parameter, made with the optimizer
-// itself, as is a counter of steps on the host.
+// Adagrad (torch/optim/adagrad.py): one sum of squares like the parameter, and a step counter on
+// the host. The constructor makes both.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -20,7 +20,7 @@ class Adagrad final : public Optimizer {
 
   OptimizerImpl form_;
   TensorList sum_;
-  TensorList step_;  ///< where counters are on the GPU
+  TensorList step_;  ///< set if the counters are on the GPU
 };
 
 }  // namespace memtape::torch

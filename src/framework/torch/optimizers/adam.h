@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adam and AdamW (torch/optim/adam.py; AdamW is a subclass): two moments like the parameter and a
-// step count, which lives on the GPU only when fused.
+// Adam and AdamW (torch/optim/adam.py; AdamW is a subclass): two moments like the parameter, and a
+// step count, which lives on the GPU only in the fused form.
 #pragma once
 
 #include "framework/torch/optimizer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NAdam (torch/optim/nadam.py): two moments like the parameter; step and momentum product live on
-// the CPU.
+// NAdam (torch/optim/nadam.py): two moments like the parameter. The step count and the product of
+// momenta live on the CPU.
 #pragma once
 
 #include "framework/torch/optimizer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMSprop (torch/optim/rmsprop.py): one mean of squares like the parameter; neither momentum nor
-// centered.
+// RMSprop (torch/optim/rmsprop.py): one mean of squares like the parameter. It has neither momentum
+// nor a centered variant.
 #pragma once
 
 #include "framework/torch/optimizer.h"

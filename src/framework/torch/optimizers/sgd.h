@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SGD (torch/optim/sgd.py): no state, or one momentum buffer, which begins as a copy of the first
-// gradient.
+// SGD (torch/optim/sgd.py): it has no state, or one momentum buffer, which begins as a copy of the
+// first gradient.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -17,7 +17,7 @@ class Sgd final : public Optimizer {
   bool step_supports_amp_scaling() const override { return form_ == OptimizerImpl::fused; }
 
  private:
-  /// Buffers begin as clones of the gradients, wherever those lie.
+  /// Makes the buffers as clones of the gradients, wherever these lie.
   void keep_momentum(const Places& places);
   void step_over(const Places& places) override;
   std::vector<const TensorList*> states() const override { return {&momentum_buffer_}; }
