@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AdapterReads: peft's lora.Linear asks for the dtype of lora_A's weight between its own product
-// and the adapter's (_cast_input_dtype of tuners/lora/layer.py). Where ZeRO 3 holds that weight in
-// parts, it is made whole at once and becomes an external parameter of the lora.Linear
-// (ZeROOrderedDict of deepspeed/runtime/zero/parameter_offload.py), which from then on is gathered
+// and the adapter's (_cast_input_dtype of tuners/lora/layer.py). If ZeRO 3 has partitioned that
+// weight, it is gathered at once and becomes an external parameter of the lora.Linear
+// (ZeROOrderedDict of deepspeed/runtime/zero/parameter_offload.py). From then on it is gathered
 // before the layer's own weight.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace memtape::deepspeed {
 
-/// Hooks of the base layer within a lora.Linear, whose own are `owner`.
+/// The hooks of the base layer in a lora.Linear. `owner` has the hooks of the lora.Linear itself.
 class AdapterReads final : public nn::ForwardHooks {
  public:
   AdapterReads(const torch::LoraLinear& adapter, ZeroParam& read, ModuleHooks& owner,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The basic optimizer, which DeepSpeed's own optimizers wrap: the program's, or the one the
-// ds_config names (_configure_basic_optimizer of engine.py).
+// The basic optimizer, which DeepSpeed's own optimizers wrap. It is the program's, or the one that
+// the ds_config names (_configure_basic_optimizer of engine.py).
 #pragma once
 
 #include <memory>

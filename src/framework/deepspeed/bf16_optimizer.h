@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BF16_Optimizer (deepspeed/runtime/bf16_optimizer.py): ZeRO 1 of a bfloat16 model whose gradients
-// are accumulated in float32, in a flat buffer of the whole model that lives from the constructor
-// on.
+// are accumulated in float32. The constructor makes a flat buffer for the gradients of the whole
+// model, which lives from then on.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace memtape::deepspeed {
 
 class Bf16Optimizer final : public EngineOptimizer {
  public:
-  /// The optimizer's groups of parameters.
+  /// `groups` are the optimizer's groups of parameters.
   Bf16Optimizer(const std::vector<std::vector<Tensor>>& groups, const DsConfig& config,
                 const TrainRecipe& recipe, Rank rank);
 
@@ -38,9 +38,9 @@ class Bf16Optimizer final : public EngineOptimizer {
 
   DsConfig config_;
   std::vector<Group> groups_;
-  std::vector<Tensor> parameters_;  ///< of all groups
+  std::vector<Tensor> parameters_;  ///< those of all groups
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
-  std::vector<Tensor> gradients_;  ///< pieces of the flat ones, one a parameter
+  std::vector<Tensor> gradients_;  ///< pieces of the flat gradients, one for each parameter
   std::unique_ptr<torch::Optimizer> optimizer_;
 };
 

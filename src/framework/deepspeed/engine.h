@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeepSpeed (deepspeed/runtime/engine.py): the program hands its model to deepspeed.initialize()
-// and calls the engine for forward, backward and step. What is partitioned is the ds_config's ZeRO
-// stage's business.
+// and calls the engine for forward, backward and step. The ZeRO stage of the ds_config decides what
+// is partitioned.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      const DsConfig& ds_config, const ghost::DeviceTraits& device,
                                      int rank);
 
-/// Ranks whose partitions begin and end alike.
+/// The classes of ranks whose partitions begin and end alike.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const DsConfig& ds_config);
-/// The same of a program whose optimizer has some of the parameters in a second group.
+/// The same for a program whose optimizer has some of the parameters in a second group.
 using SecondGroup = std::function<std::vector<ghost::Tensor>(family::PretrainedModel&)>;
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const DsConfig& ds_config,

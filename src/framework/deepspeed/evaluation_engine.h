@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EvaluationEngine: deepspeed.initialize() of a model without an optimizer, over ZeRO 3
-// (_configure_zero_optimizer of deepspeed/runtime/engine.py): its parameters are cut and gathered,
-// and that is all.
+// EvaluationEngine: deepspeed.initialize() of a model without an optimizer under ZeRO 3
+// (_configure_zero_optimizer of deepspeed/runtime/engine.py). It only partitions and gathers the
+// model's parameters.
 #pragma once
 
 #include <memory>

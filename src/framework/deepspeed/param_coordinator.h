@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParamCoordinator (deepspeed/runtime/zero/partitioned_param_coordinator.py): gathers a module's
-// parameters before it runs, those of modules to come ahead of time, and lets go of them after.
-//
-// The first forward and backward are watched; from then on the order of modules and parameters is
-// known: parameters are fetched ahead up to a bucket of them, and those that will be used again
-// soon are kept. What is let go of after a step of that order is worked out once. A module out of
-// that order ends it, and what follows is fetched as it comes until another forward begins.
-//
-// A frozen parameter that a checkpoint's recompute gathers has no backward of its own that would
-// let go of it: the module whose backward asked for the recompute does.
+// ParamCoordinator (deepspeed/runtime/zero/partitioned_param_coordinator.py): it gathers the
+// parameters of a module before the module runs and those of later modules ahead of time, and lets
+// go of them afterwards.
+// It watches the first forward and backward. From then on it knows the order of modules and
+// parameters: it fetches parameters ahead, up to a bucket of them, and keeps those that will soon
+// be used again. What is released after a step of that order is computed once. A module out of that
+// order ends it; then parameters are fetched as they are needed until another forward begins.
+// If a checkpoint's recomputation gathers a frozen parameter, that parameter has no backward of its
+// own that would release it. The module whose backward asked for the recomputation releases it.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +23,10 @@
 
 namespace memtape::deepspeed {
 
-/// A module of the tree, as the coordinator knows it.
+/// A module of the tree as the coordinator knows it.
 struct TracedModule {
   std::size_t id = 0;              ///< ds_id
-  std::vector<ZeroParam*> params;  ///< its own, not its children's
+  std::vector<ZeroParam*> params;  ///< its own parameters, without those of its children
 };
 
 class ParamCoordinator {
@@ -37,17 +36,18 @@ class ParamCoordinator {
 
   void gather_on(StreamId stream) { stream_ = stream; }
 
-  /// When a forward of the whole model begins.
+  /// Called when a forward of the whole model begins.
   void reset_step();
   void fetch_sub_module(const TracedModule& module, bool forward);
   void release_sub_module(const TracedModule& module, bool forward);
-  /// Modules whose backward ended unseen.
+  /// Releases the parameters of modules whose backward ended without being noticed.
   void release_backward_leftovers();
   void release_and_reset_all(const std::vector<ZeroParam*>& params);
 
-  /// _invalidate_trace: what follows is fetched as it comes until another forward begins.
+  /// _invalidate_trace: from here on, parameters are fetched as they are needed until another
+  /// forward begins.
   void invalidate_trace();
-  /// Whether modules go without their hooks.
+  /// Whether modules run without their hooks.
   bool is_unhooked = false;
 
  private:
@@ -61,7 +61,7 @@ class ParamCoordinator {
   void trace_prologue(const TracedModule& module);
   void construct_parameter_trace();
   void all_gather_params(const std::vector<ZeroParam*>& params);
-  /// Of parameters that all have secondary partitions, or none.
+  /// Gathers parameters that either all have secondary partitions or all have none.
   void gather_alike(const std::vector<ZeroParam*>& params);
   void wait_for(ZeroParam& param);
   void discard_from_queue(const TracedModule& module);
@@ -82,10 +82,11 @@ class ParamCoordinator {
   std::vector<ParamInTrace> param_order_;
   std::deque<ParamInTrace> queue_;
   std::map<const ZeroParam*, std::int64_t> last_fetched_;
-  std::vector<ZeroParam*> in_flight_;  ///< in the order of their gathers
+  std::vector<ZeroParam*> in_flight_;  ///< in the order in which they are gathered
   std::vector<const TracedModule*> active_backward_;
   std::map<const TracedModule*, std::vector<ZeroParam*>> recompute_;  ///< ds_recompute_parameters
-  std::map<std::pair<const TracedModule*, std::int64_t>, Params> released_;  ///< lru_cache
+  /// What lru_cache keeps.
+  std::map<std::pair<const TracedModule*, std::int64_t>, Params> released_;
 };
 
 }  // namespace memtape::deepspeed

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParameterOffload: what ZeRO 3 makes of a model's parameters (DeepSpeedZeRoOffload of
-// deepspeed/runtime/zero/parameter_offload.py): all are cut, small ones persist once they have been
-// gathered, and hooks around every module gather its own. All there is of a model that is evaluated
-// alone: deepspeed.initialize() without an optimizer.
+// ParameterOffload: what ZeRO 3 does with a model's parameters (DeepSpeedZeRoOffload of
+// deepspeed/runtime/zero/parameter_offload.py). All of them are partitioned, small ones persist
+// once they have been gathered, and hooks around every module gather that module's own. For a model
+// that is only evaluated (deepspeed.initialize() without an optimizer), there is nothing else.
 #pragma once
 
 #include <deque>
@@ -19,27 +19,28 @@ namespace memtape::deepspeed {
 
 class ParameterOffload {
  public:
-  /// `recipe`: with adapters, the model is a PeftModel's.
+  /// If the `recipe` has adapters, the model is inside a PeftModel.
   ParameterOffload(family::PretrainedModel& model, const DsConfig& config,
                    const TrainRecipe& recipe, std::int64_t world_size);
 
-  /// Around the model's own forward.
+  /// Called around the model's own forward.
   void before_module();
   void after_module(const std::vector<Tensor*>& outputs);
-  /// Parameters that are read outside of their module are whole while what this gives lives.
+  /// Gathers parameters that are read outside of their module, for as long as the returned object
+  /// lives.
   std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters);
 
   /// trl's unwrap_model_for_generation (trl 1.16, models/utils.py): all parameters are whole and no
-  /// module has hooks while what this gives lives.
+  /// module has hooks for as long as the returned object lives.
   std::shared_ptr<void> unwrapped();
 
-  /// To be in force while the model runs.
+  /// These hooks must be in force while the model runs.
   nn::ForwardHooks& activation_hooks() { return *activation_hooks_; }
   ParamCoordinator& coordinator() { return coordinator_; }
   const GatherOptions& gather() const { return gather_; }
   std::deque<ZeroParam>& params() { return zero_init_->params(); }
   const std::deque<ZeroParam>& params() const { return zero_init_->params(); }
-  /// In the order of named_parameters().
+  /// The parameters in the order of named_parameters().
   const std::vector<ZeroParam*>& in_order() const { return in_order_; }
   const std::vector<ZeroParam*>& persistent() const { return persistent_; }
 
@@ -55,7 +56,7 @@ class ParameterOffload {
   std::shared_ptr<ZeroInit> zero_init_;
   std::vector<ZeroParam*> in_order_, persistent_;
   std::vector<std::unique_ptr<ModuleHooks>> hooks_;
-  /// Of the model and of what is around it, the outermost first.
+  /// The hooks of the model and of what is around it, the outermost first.
   std::vector<std::unique_ptr<ModuleHooks>> root_hooks_;
   std::unique_ptr<ModuleHooks> activation_hooks_;
   std::deque<AdapterReads> adapter_reads_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZeRO 3 (deepspeed/runtime/zero/stage3.py): parameters, gradients and optimizer states are all
-// partitioned. ParameterOffload gathers parameters module by module; gradients go through a bucket,
+// partitioned. ParameterOffload gathers parameters module by module. Gradients go through a bucket,
 // which lives as long as the program, into one flat buffer of this rank's partitions.
 #pragma once
 
@@ -41,7 +41,7 @@ class Stage3 final : public EngineOptimizer {
   std::shared_ptr<void> unwrapped() override { return offload_.unwrapped(); }
 
  private:
-  /// Parameters that are stepped over together.
+  /// Parameters for which one step is made together.
   struct SubGroup {
     std::vector<ZeroParam*> params;
     std::int64_t numel = 0;
@@ -75,7 +75,8 @@ class Stage3 final : public EngineOptimizer {
   nn::ActivationHooks activations_;
   DType dtype_ = DType::float32;
   std::vector<ZeroParam*> trained_;
-  std::size_t first_group_ = 0;  ///< so many of the trained are the optimizer's first group
+  /// The number of trained parameters in the optimizer's first group.
+  std::size_t first_group_ = 0;
   StreamId reduce_stream_ = 0;
 
   std::vector<SubGroup> sub_groups_;
@@ -83,11 +84,11 @@ class Stage3 final : public EngineOptimizer {
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
   Tensor barrier_, inf_or_nan_tracker_;
   Tensor partitions_;       ///< lp_param_buffer
-  Tensor bucket_buffer_;    ///< of the ipg bucket
+  Tensor bucket_buffer_;    ///< that of the ipg bucket
   Tensor grad_partitions_;  ///< grad_partitions_flat_buffer
   std::vector<ZeroParam*> bucket_;
   std::int64_t bucket_elements_ = 0;
-  std::vector<Tensor> norms_;  ///< norm_for_param_grads, of offloaded gradients
+  std::vector<Tensor> norms_;  ///< norm_for_param_grads, for offloaded gradients
   std::int64_t micro_step_ = 0;
   bool boundary_ = true, epilogue_ran_ = false;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO 1 and 2 (deepspeed/runtime/zero/stage_1_and_2.py): parameters live in one flat buffer a
-// group of the optimizer's, each rank keeps float32 master weights of one partition of it and steps
-// over that, one group after the other. Gradients go by way of a bucket that is made anew for each
-// reduction; stage 2 lets go of those of other partitions in the backward, stage 1 at its end.
+// ZeRO 1 and 2 (deepspeed/runtime/zero/stage_1_and_2.py): the parameters of each group of the
+// optimizer live in one flat buffer. Each rank keeps float32 master weights of one partition of it
+// and steps over that partition, one group after the other. Gradients go through a bucket that is
+// made anew for each reduction. Stage 2 releases the gradients of other partitions during backward,
+// and stage 1 at its end.
 #pragma once
 
 #include <deque>
@@ -18,7 +19,7 @@ namespace memtape::deepspeed {
 
 class Stage1And2 final : public EngineOptimizer {
  public:
-  /// The optimizer's groups of parameters.
+  /// `groups` are the optimizer's groups of parameters.
   Stage1And2(const std::vector<std::vector<Tensor>>& groups, const DsConfig& config,
              const TrainRecipe& recipe, Rank rank);
 
@@ -34,25 +35,26 @@ class Stage1And2 final : public EngineOptimizer {
   Bytes gradient_bytes() const override;
 
  private:
-  /// IPGBucket: gradients that wait to be reduced together.
+  /// IPGBucket: the gradients that wait to be reduced together.
   struct Bucket {
-    std::vector<Tensor> buffers;  ///< two where communication overlaps
+    std::vector<Tensor> buffers;  ///< there are two if communication overlaps
     std::size_t index = 0;
     std::vector<std::size_t> parameters;
     std::vector<Tensor> gradients;
     std::int64_t elements = 0;
   };
-  /// A stretch of a bucket that one rank is to have.
+  /// A part of a bucket that one rank shall have.
   struct Slice {
     std::int64_t partition = 0, elements = 0;
-    Tensor output;  ///< the float32 accumulator it is added to, if any
+    Tensor output;  ///< the float32 accumulator to which it is added, if there is one
   };
-  /// Stretches that are reduced in one copy of them (allreduce_bucket); a single one as it is.
+  /// Parts that are reduced in one joint copy (allreduce_bucket). A single part is reduced as it
+  /// is.
   struct Joined {
     const Tensor& tensor;
     std::int64_t elements = 0;
     std::size_t count = 0;
-    bool holds_own = false;  ///< a slice of this rank's partition
+    bool holds_own = false;  ///< one of them belongs to this rank's partition
     std::vector<Tensor> outputs = {};
     void add(const Slice& slice) {
       elements += slice.elements;
@@ -95,7 +97,7 @@ class Stage1And2 final : public EngineOptimizer {
   void step_on_host();
 
   std::vector<Tensor> parameters_;    ///< in the order of the flat buffers
-  std::vector<std::size_t> arrival_;  ///< the program's order, group by group
+  std::vector<std::size_t> arrival_;  ///< the order of the program, group by group
   std::vector<std::size_t> group_ends_;
   DsConfig config_;
   Rank rank_;
@@ -113,7 +115,7 @@ class Stage1And2 final : public EngineOptimizer {
   std::int64_t grads_in_partition_offset_ = 0;
   std::vector<Tensor> grad_accum_;       ///< param.grad_accum
   std::vector<std::size_t> drop_later_;  ///< previous_reduced_grads
-  std::map<std::size_t, Tensor> norms_;  ///< norm_for_param_grads, of offloaded gradients
+  std::map<std::size_t, Tensor> norms_;  ///< norm_for_param_grads, for offloaded gradients
   bool boundary_ = true, ready_for_gradients_ = false, epilogue_ran_ = false;
   std::int64_t micro_step_ = -1;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZeroGroup: one of the optimizer's groups of parameters in ZeRO 1 and 2 (bit16_groups of
-// deepspeed/runtime/zero/stage_1_and_2.py). Each lies in a flat buffer of its own, padded and cut
-// on its own, and has master weights of this rank's partition of it.
+// deepspeed/runtime/zero/stage_1_and_2.py). Each group has its own flat buffer, which is padded and
+// partitioned separately, and master weights of this rank's partition of it.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace memtape::deepspeed {
 
 class ZeroGroup {
  public:
-  /// In the order of the flat buffer; `first` is the number of the first among all groups' ones, by
-  /// which the others are asked for.
+  /// `parameters` are in the order of the flat buffer. `first` is the number of the first one among
+  /// the parameters of all groups; the functions below take such numbers.
   ZeroGroup(std::vector<Tensor> parameters, std::size_t first, const DsConfig& config, Rank rank);
 
   bool holds(std::size_t parameter) const {
@@ -25,20 +25,20 @@ class ZeroGroup {
   std::vector<Piece> pieces(std::size_t parameter) const {
     return layout_.pieces(parameter - first_);
   }
-  /// What this rank's partition has of a parameter.
+  /// The piece of a parameter that this rank's partition holds.
   std::optional<Piece> piece(std::size_t parameter) const {
     return layout_.piece(parameter - first_, rank_.index);
   }
   std::int64_t partition_size() const { return layout_.partition_size(); }
-  /// Of parameters of which this rank has a piece, the number of elements, whole.
+  /// The elements of the whole parameters of which this rank has a piece.
   std::int64_t elements_in_partition() const;
 
   Tensor& master() { return master_; }
   const Tensor& master() const { return master_; }
 
-  /// _get_compact_grad_partition_slice: the buffer is made by the first gradient of a step.
+  /// _get_compact_grad_partition_slice: the first gradient of a step makes the buffer.
   Tensor compact_slice(const Piece& piece);
-  /// What is there of a step's gradients, of one micro-batch after the other.
+  /// Takes the gradients of one micro-batch. `boundary` marks the last one before a step.
   template <class GradientOf>
   void accumulate(GradientOf&& gradient_of, bool boundary) {
     std::vector<Tensor> gradients;
@@ -51,10 +51,10 @@ class ZeroGroup {
     holds_all_grads_ = false;
   }
 
-  /// averaged_gradients: the gradients of the step; without the zeros between them.
+  /// averaged_gradients: the gradients of the step, without the zeros between them.
   std::vector<Tensor> averaged() const;
   std::vector<Tensor> normed() const;
-  /// The master weights' gradient, in the place of those.
+  /// Makes the gradient of the master weights, which replaces the averaged gradients.
   void take_gradient();
   void drop_averaged();
 
@@ -67,12 +67,12 @@ class ZeroGroup {
   const DsConfig& config_;
   Rank rank_;
   FlatLayout layout_;
-  std::vector<std::size_t> in_partition_;  ///< parameters of which this rank has a piece
+  std::vector<std::size_t> in_partition_;  ///< the parameters of which this rank has a piece
   Tensor flat_, master_;
   bool holds_all_grads_ = false;
   std::vector<Tensor> all_grads_;  ///< all_grad_tensors
   std::vector<Tensor> averaged_;
-  Tensor averaged_flat_;  ///< of a compact buffer: its float32 partition
+  Tensor averaged_flat_;  ///< for a compact buffer, its partition in float32
 };
 
 }  // namespace memtape::deepspeed

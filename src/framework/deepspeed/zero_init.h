@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZeroInit: deepspeed.zero.Init (deepspeed/runtime/zero/partition_parameters.py): the parameters of
-// ZeRO 3, cut in the order they come in. In force while a model is made it has them converted to
-// the engine's dtype one by one and cuts each module's own right after its __init__, so that no
-// more than one module is whole at a time.
+// ZeRO 3, partitioned in the order in which they come. If it is in force while a model is made, it
+// converts parameters to the engine's dtype one by one and partitions each module's own parameters
+// right after the module's __init__, so that no more than one module is whole at a time.
 #pragma once
 
 #include <deque>
@@ -26,9 +26,9 @@ class ZeroInit final : public nn::ModuleInit {
 
   Tensor empty(const Dims& sizes, DType dtype) override;
 
-  /// What has become of a parameter, which is cut if it has not been.
+  /// The partitioned form of a parameter, which is partitioned now if it has not been before.
   ZeroParam& cut(const Tensor& parameter);
-  /// Lets go of what the model has put others in the place of.
+  /// Drops the parameters that the model has replaced by others.
   void keep_only(const std::vector<Tensor>& parameters);
 
   std::deque<ZeroParam>& params() { return params_; }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeroParam: a parameter of ZeRO 3 (deepspeed/runtime/zero/partition_parameters.py): cut into equal
-// partitions, one a rank, the last padded; whole between a gather and its release. The module keeps
-// its own TensorImpl, whose storage comes and goes.
-//
-// Several are gathered into one flat buffer a dtype, of which each then takes a copy; the buffers
-// stay until the last of them has been waited for. A single one is gathered in place.
-//
-// With hierarchical partitions (zero_hpz_partition_size of ZeRO++) the first release of a whole
-// parameter leaves a second partition, among the ranks of a group alone, from which it is gathered
-// until a step makes it stale.
+// ZeroParam: a parameter of ZeRO 3 (deepspeed/runtime/zero/partition_parameters.py). It is divided
+// into equal partitions, one for each rank, of which the last is padded; it is whole between a
+// gather and its release. The module keeps its own TensorImpl, whose storage comes and goes.
+// Several parameters of one dtype are gathered into one flat buffer, of which each then takes a
+// copy; the buffers stay until the last of the parameters has been waited for. A single one is
+// gathered in place.
+// With hierarchical partitions (zero_hpz_partition_size of ZeRO++), the first release of a whole
+// parameter leaves a second partition among the ranks of one group. The parameter is gathered from
+// there until a step makes it stale.
 #pragma once
 
 #include <cstdint>
@@ -37,24 +36,24 @@ struct ZeroParam {
   Tensor secondary;  ///< ds_secondary_tensor
   Status status = Status::available;
   std::set<std::size_t> active_modules;    ///< ds_active_sub_modules
-  std::shared_ptr<GatherHandle> inflight;  ///< its place in the registry of those in flight
+  std::shared_ptr<GatherHandle> inflight;  ///< its place in the registry of parameters in flight
 
   bool is_available() const { return status == Status::available; }
-  /// The partition on the device: a copy of one that the host holds.
+  /// The partition on the device, which is a copy if the host holds the partition.
   Tensor partition_on_device() const;
-  /// What this rank sends where all_gather_coalesced gathers it, on the device.
+  /// What this rank sends on the device if all_gather_coalesced gathers the parameter.
   Tensor sent() const;
   /// _partition_param_sec
   void make_secondary();
-  /// param.partition(): lets go of what was gathered.
+  /// param.partition(), which frees what was gathered.
   void release();
 };
 
-/// MultipleAllGatherHandles, of AllGatherHandles or AllGatherCoalescedHandles.
+/// MultipleAllGatherHandles, which holds AllGatherHandles or AllGatherCoalescedHandles.
 struct GatherHandle {
   struct Part {
     std::vector<ZeroParam*> params;
-    Tensor flat;  ///< undefined where they were gathered in place
+    Tensor flat;  ///< undefined if the parameters were gathered in place
   };
   std::vector<Part> parts;
   bool complete = false;
@@ -68,12 +67,12 @@ struct GatherOptions {
   bool by_all_reduce = false;  ///< stage3_use_all_reduce_for_fetch_params
 };
 
-/// all_gather_coalesced: all of them are in flight then, in order of their ids. All have secondary
-/// partitions or none.
+/// all_gather_coalesced: all parameters are then in flight, in the order of their ids. Either all
+/// have secondary partitions or none has.
 std::shared_ptr<GatherHandle> all_gather_coalesced(std::vector<ZeroParam*> params,
                                                    const GatherOptions& options);
 
-/// param.all_gather(params), which waits: each into memory of its own.
+/// param.all_gather(params), which waits. Each parameter is gathered into its own memory.
 void all_gather(const std::vector<ZeroParam*>& params, const GatherOptions& options);
 
 }  // namespace memtape::deepspeed

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FsdpState: the hooks that fully_shard puts around a module (_fsdp_state.py): gather before the
-// forward, let go after it, gather again when the gradient of an output arrives, reduce when those
-// of the inputs have been made; and the callback at the end of a backward pass, for what no
-// gradient of an input announces.
+// FsdpState: the hooks that fully_shard puts around a module (_fsdp_state.py). They gather before
+// the forward and let go after it, gather again when the gradient of an output arrives, and reduce
+// when the gradients of the inputs have been made. A callback at the end of a backward pass does
+// this for modules that no gradient of an input announces.
 #pragma once
 
 #include <deque>
@@ -19,18 +19,18 @@ class FsdpState;
 
 /// FSDPStateContext.
 struct StateContext {
-  std::vector<FsdpState*> all_states;  ///< the root first
+  std::vector<FsdpState*> all_states;  ///< the root is first
   FsdpState* iter_forward_root = nullptr;
   bool final_callback_queued = false;
   bool is_last_backward = true;
-  bool recomputes_layers = false;  ///< by torch.utils.checkpoint, which compares dtypes
+  bool recomputes_layers = false;  ///< torch.utils.checkpoint does so, and compares dtypes
   CommContext comm;
   bool initialized = false;
 };
 
 class FsdpState;
 
-/// The hooks of one of a unit's modules.
+/// The hooks of one of the modules of a unit.
 class UnitModule final : public nn::ForwardHooks {
  public:
   explicit UnitModule(FsdpState& unit) : unit_(unit) {}
@@ -46,8 +46,8 @@ class UnitModule final : public nn::ForwardHooks {
 
 class FsdpState {
  public:
-  /// `modules`: so many, the first of whose forwards begins the unit and the last ends it (the
-  /// others' are waited for); `group` may be null.
+  /// `modules` is the number of the unit's modules. The first forward of any of them begins the
+  /// unit and the last one ends it, after all the others have run. `group` may be null.
   FsdpState(StateContext& context, std::size_t modules, std::unique_ptr<ParamGroup> group,
             const MixedPrecision& policy)
       : context_(context), group_(std::move(group)), policy_(policy) {
@@ -61,9 +61,9 @@ class FsdpState {
   void after_further_output(Tensor& output) {
     if (state_ != TrainingState::pre_backward) watch(output);
   }
-  /// The root's: its inputs want no gradients, its outputs are several.
+  /// For the root, whose inputs require no gradients and which has several outputs.
   void root_before_forward();
-  /// The dtype in which it sees what comes with floating point.
+  /// The dtype in which it sees its floating point arguments.
   std::optional<DType> casts_arguments_to() const {
     return policy_.cast_forward_inputs ? policy_.param_dtype : std::nullopt;
   }
@@ -89,11 +89,11 @@ class FsdpState {
   std::deque<UnitModule> modules_;
   std::vector<const UnitModule*> modules_to_run_;  ///< _modules_to_run_forward
   std::vector<FsdpState*> forward_prefetch_, backward_prefetch_;
-  std::vector<Tensor*> arguments_;  ///< those of the call that begins
+  std::vector<Tensor*> arguments_;  ///< the arguments of the call that begins
   std::unique_ptr<ParamGroup> group_;
   MixedPrecision policy_;
   TrainingState state_ = TrainingState::idle;
-  ghost::Ptr<ghost::Node> leaf_accumulator_;  ///< of an output that is a leaf
+  ghost::Ptr<ghost::Node> leaf_accumulator_;  ///< that of an output that is a leaf
 };
 
 }  // namespace memtape::fsdp2

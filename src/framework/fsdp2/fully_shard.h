@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FSDP2, torch.distributed.fsdp.fully_shard: every layer of the model a unit, the rest of the model
-// the root unit, as torch's tutorials and trainers apply it.
+// FSDP2, torch.distributed.fsdp.fully_shard: every layer of the model is a unit and the rest of the
+// model is the root unit, as torch's tutorials and trainers apply it.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct TrainRecipe;
 
 namespace memtape::fsdp2 {
 
-/// How a program gets its loss: `forward` is the wrapped model's.
+/// How a program gets its loss. `forward` is the wrapped model's own.
 using Forward = torch::DrivenModel::Forward;
 using LossProgram = std::function<ghost::Tensor(const Forward& forward, const family::Batch&)>;
 
@@ -26,25 +26,28 @@ using LossProgram = std::function<ghost::Tensor(const Forward& forward, const fa
 class ShardedProgram : public torch::DrivenModel {
  public:
   using DrivenModel::DrivenModel;
-  /// model.to_empty(device="cuda"), where the model was made on the meta device: without memory.
+  /// model.to_empty(device="cuda"), if the model was made on the meta device, without memory.
   virtual void to_empty() = 0;
-  /// model.b = model.a behind fully_shard: two units each gather and reduce what is one shard.
+  /// model.b = model.a after fully_shard: the two units gather and reduce separately what is one
+  /// shard.
   virtual void share_shard(const ghost::Tensor& a, const ghost::Tensor& b) = 0;
 
-  // What a pipeline does with a stage that is sharded (FSDPModule's methods over all modules).
-  /// unshard(async_op=True): every unit's gather begins, on the stream that computes.
+  // These are what a pipeline does with a sharded stage: FSDPModule's methods, applied to all
+  // modules.
+  /// unshard(async_op=True): the gather of every unit begins, on the stream that computes.
   virtual void unshard() = 0;
   virtual void wait_for_unshard() = 0;
   virtual void reshard() = 0;
-  /// post_backward of every unit and the callback that ends a backward pass, in which gradients
-  /// that were kept whole are reduced (_PipelineStageBase.perform_reduce_grad).
+  /// post_backward of every unit and the callback at the end of a backward pass, which reduces
+  /// gradients that were kept whole (_PipelineStageBase.perform_reduce_grad).
   virtual void reduce_gradients() = 0;
 };
 
-/// fully_shard on every layer and the model, as a program whose loss is the model's own does it.
+/// Applies fully_shard to every layer and to the model, for a program whose loss is the model's
+/// own.
 std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, const Options& options,
                                             std::int64_t rank);
-/// The same for a program that makes its loss itself.
+/// The same for a program that computes its loss itself.
 std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, const Options& options,
                                             std::int64_t rank, LossProgram loss);
 
@@ -52,10 +55,10 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      const Options& options, const ghost::DeviceTraits& device,
                                      int rank);
 
-/// Ranks whose shards have equal sizes.
+/// The classes of ranks whose shards have equal sizes.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options);
-/// Of parameters with so many rows each.
+/// The same for parameters with these numbers of rows.
 std::vector<torch::RankClass> rank_classes(std::vector<std::int64_t> rows, std::int64_t gpus,
                                            const Options& options);
 

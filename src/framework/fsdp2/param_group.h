@@ -19,7 +19,7 @@ namespace memtape::fsdp2 {
 
 enum class TrainingState { idle, forward, pre_backward, post_backward };
 
-/// Whether a gather runs ahead on streams of its own, or on the stream that computes
+/// Whether a gather runs ahead of its use on its own streams, or on the stream that computes
 /// (get_all_gather_streams).
 enum class Gather { ahead, now };
 
@@ -28,8 +28,8 @@ class ParamGroup;
 /// FSDPCommContext.
 struct CommContext {
   StreamId copy_in_stream = 0, reduce_scatter_stream = 0, all_reduce_stream = 0;
-  Tensor all_gather_state;      ///< the last gather's buffer, until the next one is copied out
-  Tensor reduce_scatter_state;  ///< the last reduction's input, likewise
+  Tensor all_gather_state;  ///< the buffer of the last gather, until the next gather is copied out
+  Tensor reduce_scatter_state;  ///< the input of the last reduction, in the same way
   std::vector<ParamGroup*> post_forward_order;
 
   void lazy_init();
@@ -43,13 +43,14 @@ class ParamGroup {
 
   void pre_forward();
   void post_forward();
-  /// Unless the program says what to gather ahead, that is the group before it in the forward.
+  /// Unless the program says what to gather ahead, that is the group before this one in the order
+  /// of the forward.
   void pre_backward(bool default_prefetch);
-  /// Gathered ahead of its own turn.
+  /// Gathers the group ahead of its own turn.
   void prefetch_unshard(TrainingState pass);
   void post_backward();
   void finalize_backward();
-  /// Kept whole from its first gather in the forward to the end of the backward.
+  /// Keeps the parameters whole from the first gather of the forward to the end of the backward.
   void keep_unsharded_after_forward() { reshards_after_forward_ = false; }
 
   void unshard(Gather gather = Gather::ahead);
@@ -80,7 +81,7 @@ class ParamGroup {
   std::function<void(const Tensor&)> post_accumulate_;
   bool reshards_after_forward_;
   bool is_unsharded_ = false, is_sharded_post_forward_ = false;
-  bool has_gathered_ = false;  ///< _all_gather_result is there
+  bool has_gathered_ = false;  ///< _all_gather_result exists
   Tensor all_gather_output_;
   Tensor all_reduce_input_;
   std::vector<std::size_t> post_forward_indices_;

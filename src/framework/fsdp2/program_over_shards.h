@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgramOverShards: a program that makes its loss itself and may have put fully_shard over its
-// model: what the loop asks of the model is then asked of the shards.
+// ProgramOverShards: a program that computes its loss itself and may have applied fully_shard to
+// its model. If it has, what the loop asks of the model is asked of the shards.
 #pragma once
 
 #include <memory>

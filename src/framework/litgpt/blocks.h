@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of litgpt's GPT (0.5.13, model.py): norms, MLPs, attention and the block they make,
-// with residuals one after the other or side by side. Each linear layer may carry an adapter.
+// The parts of litgpt's GPT (0.5.13, model.py): norms, MLPs, attention, and the block that they
+// form, with residual branches one after the other or side by side. Each linear layer may carry an
+// adapter.
 #pragma once
 
 #include <memory>
@@ -11,18 +12,18 @@
 
 namespace memtape::litgpt {
 
-/// What every part is built by; `lora` is null in litgpt.model.
+/// What every part is built from. `lora` is null in litgpt.model.
 struct Parts {
   const GptConfig& config;
   const Lora* lora;
 };
 
-/// Tables of the rotation, [1, T, rope_n_elem].
+/// The tables of the rotation, [1, T, rope_n_elem].
 struct Rope {
   Tensor cos, sin;
 };
 
-/// config.norm_class: torch's LayerNorm, or litgpt's RMSNorm, which works in float32.
+/// config.norm_class: torch's LayerNorm, or litgpt's RMSNorm, which computes in float32.
 class Norm : public nn::Module<Norm> {
  public:
   Norm(const nn::Scope& scope, const GptConfig& config, std::int64_t size);
@@ -34,7 +35,7 @@ class Norm : public nn::Module<Norm> {
   Tensor weight_;
 };
 
-/// A norm, or nn.Identity where the model has none.
+/// A norm, or nn.Identity if the model has none.
 class OptionalNorm {
  public:
   OptionalNorm(const nn::Scope& scope, const GptConfig& config, bool present);

@@ -13,12 +13,13 @@ using ghost::Tensor;
 
 inline constexpr std::int64_t kChunkSize = 128;
 
-/// [0, total) in steps of kChunkSize: the sizes torch.split makes.
+/// The sizes of the pieces that torch.split makes of `total` elements: kChunkSize each, and the
+/// rest.
 std::vector<std::int64_t> chunk_sizes(std::int64_t total);
 
-/// Of logits [B, T - 1, V] in one tensor, and targets [B, T - 1].
+/// The loss of logits [B, T - 1, V] in one tensor, and targets [B, T - 1].
 Tensor chunked_cross_entropy(const Tensor& logits, const Tensor& targets);
-/// Of logits that the head made in chunks along T.
+/// The loss of logits that the head has made in chunks along T.
 Tensor chunked_cross_entropy(const std::vector<Tensor>& logits, const Tensor& targets);
 
 }  // namespace memtape::litgpt

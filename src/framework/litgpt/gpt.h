@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // litgpt's GPT (0.5.13, model.py; with adapters lora.py) as lightning.fabric runs it (2.6,
-// fabric/wrappers.py): built on the GPU in the precision's dtype, its logits given as float32.
+// fabric/wrappers.py). It is built on the GPU in the dtype of the precision, and returns its logits
+// as float32.
 #pragma once
 
 #include <memory>
@@ -15,26 +16,26 @@ namespace memtape::litgpt {
 
 class Gpt final : public family::PretrainedModel {
  public:
-  /// Without `lora` it is litgpt.model.GPT. `autocasts`: precision bf16-mixed.
+  /// Without `lora` it is litgpt.model.GPT. `autocasts` means the precision bf16-mixed.
   Gpt(const GptConfig& config, const std::optional<Lora>& lora, DType dtype, bool autocasts);
 
-  /// fabric.setup: module.to(dtype), which reaches the rotation's tables, too.
+  /// fabric.setup: module.to(dtype), which also casts the rotation's tables.
   void set_up(DType dtype);
-  /// model.max_seq_length = length: the tables are made anew when their length changes.
+  /// model.max_seq_length = length. If the length changes, the tables are made anew.
   void set_max_seq_length(std::int64_t length);
 
-  /// setup() of a quantized model puts bitsandbytes' StableEmbedding in the place of the token
-  /// table: new memory, a norm behind it, both wanting gradients that no optimizer takes. The old
-  /// table stays, a local.
+  /// setup() of a quantized model replaces the token table by bitsandbytes' StableEmbedding: it
+  /// takes new memory and has a norm behind it, and both require gradients that no optimizer takes.
+  /// The old table stays alive in a local variable.
   void stabilize_embedding();
 
   /// The loss of one turn of fit() (finetune/lora.py, finetune/full.py). Its logits live until the
-  /// next turn has new ones.
+  /// next turn makes new ones.
   family::ModelOutput forward(const family::Batch& batch) override;
-  /// As in a first turn.
+  /// Forgets the logits, so that the next turn is like a first one.
   void forget_logits() { logits_.clear(); }
-  /// validate() over two batches of these sizes: whole logits, and nothing kept but its locals from
-  /// one batch to the next.
+  /// validate() over two batches of these sizes. It makes whole logits, and only its locals live on
+  /// from one batch to the next.
   void validate(const ghost::Dims& batch_sizes);
 
  private:
@@ -56,7 +57,7 @@ class Gpt final : public family::PretrainedModel {
   nn::ModuleList<Block> h_;
   Norm ln_f_;
   Rope rope_;                   ///< [length, rope_n_elem]
-  std::vector<Tensor> logits_;  ///< fit()'s local
+  std::vector<Tensor> logits_;  ///< a local variable of fit()
 };
 
 }  // namespace memtape::litgpt

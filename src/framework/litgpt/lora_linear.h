@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LoRALinear and LoRAQKVLinear of litgpt (0.5.13, lora.py): a linear layer of the model, and beside
-// it two small products that are trained. Queries, keys and values come of one layer; those of them
-// that are adapted are made by a convolution of one group each and put into zeros.
+// it two small products that are trained. One layer makes queries, keys and values. A convolution
+// with one group for each of them that is adapted makes their updates, which are then put into
+// zeros.
 #pragma once
 
 #include <optional>
@@ -28,11 +29,12 @@ struct LinearSizes {
   bool bias;
 };
 
-/// A linear layer of litgpt's model: torch's own in litgpt.model, one named `linear` inside a
-/// LoRALinear in litgpt.lora.
+/// A linear layer of litgpt's model. In litgpt.model it is torch's own; in litgpt.lora it is named
+/// `linear` inside of a LoRALinear.
 class LoRALinear : public nn::Module<LoRALinear> {
  public:
-  /// `lora`: that of the model, or null for litgpt.model; `adapted`: whether this layer is.
+  /// `lora` is that of the model, or null for litgpt.model. `adapted` says whether this layer has
+  /// an adapter.
   LoRALinear(const nn::Scope& scope, const LinearSizes& sizes, const Lora* lora, bool adapted);
   Tensor forward(const Tensor& x);
 
@@ -61,7 +63,7 @@ class LoRAQKVLinear : public nn::Module<LoRAQKVLinear> {
   bool equal_groups_;
   nn::Dropout lora_dropout_;
   nn::Linear linear_;
-  std::vector<std::int64_t> qkv_shapes_;  ///< of those that are adapted
+  std::vector<std::int64_t> qkv_shapes_;  ///< the sizes of those that are adapted
   bool all_adapted_ = false;
   Tensor lora_A_, lora_B_, lora_ind_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // litgpt's --quantize bnb.nf4, bnb.fp4 and both with -dq: lightning.fabric's BitsandbytesPrecision
-// (2.6, plugins/precision/bitsandbytes.py) puts 4-bit layers in the place of every torch.nn.Linear,
-// each quantized by way of float16 as it is made.
+// (2.6, plugins/precision/bitsandbytes.py) replaces every torch.nn.Linear by a 4-bit layer. Each is
+// quantized by way of float16 as it is made.
 #pragma once
 
 #include "nn/layers.h"
@@ -11,11 +11,11 @@ namespace memtape::litgpt {
 struct Quantize {
   bool double_quant = false;
   DType compute_dtype = DType::bfloat16;
-  /// litgpt asked for bitsandbytes 0.41 and 0.42 then, whose products keep their input.
+  /// Older releases of litgpt ask for bitsandbytes 0.41 or 0.42, whose products keep their input.
   bool before_0_5 = false;
 };
 
-/// _Linear4bit.__init__, once the layer itself is there.
+/// _Linear4bit.__init__, after the layer itself has been made.
 void quantize_linear(nn::Linear& layer, const Quantize& how);
 
 }  // namespace memtape::litgpt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExpertLocationMetadata (srt/eplb/expert_location.py): which copy of an expert lies where, for
-// every layer, on the device from before the model is loaded, whether experts move or not. Its
-// largest table grows with the square of the experts.
+// ExpertLocationMetadata (srt/eplb/expert_location.py): tables that say for every layer which copy
+// of an expert lies where. They are on the device before the model is loaded, even if experts never
+// move. The largest table grows with the square of the number of experts.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,8 @@
 
 namespace memtape::sglang {
 
-/// The tables of an architecture that has them, each expert once (init_trivial); none for others.
+/// The tables, with each expert once (init_trivial). There are none if the architecture does not
+/// have them.
 std::vector<vllm::Tensor> locate_experts(const Config& config);
 
 }  // namespace memtape::sglang

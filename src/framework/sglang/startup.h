@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Startup: what a rank of SGLang holds when its model is loaded, the most that the forward pass of
-// a whole prefill chunk adds, and the pool that its CUDA graphs share: a tape of vLLM's layers
-// (SGLang's began as theirs: fused projections, padded vocabulary, one rope table) through the
-// allocator.
+// a whole prefill chunk adds, and the pool that its CUDA graphs share. A tape of vLLM's layers is
+// played through the allocator, because SGLang's layers began as vLLM's (fused projections, padded
+// vocabulary, one rope table).
 #pragma once
 
 #include <vector>
@@ -16,16 +16,16 @@
 namespace memtape::sglang {
 
 struct Startup {
-  Bytes weights_bytes = 0;  ///< storages of all parameters and buffers
+  Bytes weights_bytes = 0;  ///< the storages of all parameters and buffers
   Bytes parameter_bytes = 0;
-  Bytes reserved_before = 0;  ///< when the free memory is first asked for
-  Levels loaded;              ///< when the model is there and the cache is empty
-  Bytes activation_peak = 0;  ///< over that, of a whole chunk
-  Bytes graph_pool = 0;       ///< reserved for the graphs of decoding
+  Bytes reserved_before = 0;  ///< at the moment when the free memory is first asked for
+  Levels loaded;              ///< when the model is loaded and the cache is empty
+  Bytes activation_peak = 0;  ///< what a whole chunk adds to that
+  Bytes graph_pool = 0;       ///< what the graphs for decoding reserve
   std::vector<vllm::KvLayer> kv_layers;
 };
 
-/// Of the stage that `model` says.
+/// Runs the stage that `model` names.
 Result<Startup> run_startup(const Config& config, const ServerArgs& args,
                             const vllm::Settings& model, const vllm::Quantization* quantization);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SGLang's defaults that depend on the device and on its release, as release/engine_changes.h has
-// them (srt/server_args.py, from 0.5.20 on srt/arg_groups/memory_hook.py): how many tokens a prefill
-// chunk has, how large the batches of CUDA graphs are, and which share of the memory weights and
-// caches get.
+// SGLang's defaults that depend on the device and on its release (srt/server_args.py, from 0.5.20
+// on srt/arg_groups/memory_hook.py; the changes are in release/engine_changes.h): how many tokens a
+// prefill chunk has, how large the batches of CUDA graphs are, and which share of the memory is for
+// weights and caches.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@ struct DefaultsInput {
   bool mla = false;
   bool graphs = true;
   bool prefill_graphs = true;
-  std::optional<std::int64_t> prefill_graph_max = {};     ///< tokens of the largest, at most
-  std::optional<std::int64_t> chunked_prefill_size = {};  ///< as given
-  std::optional<std::int64_t> graph_max_batch = {};       ///< as given
-  std::optional<std::int64_t> max_running_requests = {};  ///< as given
+  /// The most tokens that the largest graph may have.
+  std::optional<std::int64_t> prefill_graph_max = {};
+  std::optional<std::int64_t> chunked_prefill_size = {};  ///< the value that was given
+  std::optional<std::int64_t> graph_max_batch = {};       ///< the value that was given
+  std::optional<std::int64_t> max_running_requests = {};  ///< the value that was given
   std::int64_t max_prefill_tokens = 16384;
 };
 

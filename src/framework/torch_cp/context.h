@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Context: what `with context_parallel(mesh, buffers=...)` does to a program
-// (torch/distributed/tensor/experimental/_context_parallel/_attention.py): the buffers that run
-// along the sequence are put in the balanced order and cut, and attention goes round the ring until
-// the backward pass has ended.
+// (torch/distributed/tensor/experimental/_context_parallel/_attention.py). The buffers that run
+// along the sequence are put into the balanced order and divided, and attention goes around the
+// ring until the backward pass has ended.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace memtape::torch_cp {
 
 struct ContextBuffer {
   ghost::Tensor* tensor;
-  int dim = 1;            ///< along which it is cut
-  bool restored = false;  ///< it is no member of no_restore_buffers: a copy brings it back
+  int dim = 1;            ///< the dimension along which it is divided
+  bool restored = false;  ///< it is not in no_restore_buffers, so a copy restores it
 };
 
 class Context {
@@ -24,7 +24,8 @@ class Context {
   explicit Context(const Ring& ring) : ring_(ring) {}
 
   void enter(std::vector<ContextBuffer> buffers);
-  /// Once the backward pass of `loss` has ended, fully_shard's last reduction included.
+  /// Leaves the context once the backward pass of `loss` has ended, with fully_shard's last
+  /// reduction.
   void leave_after_backward(const ghost::Tensor& loss);
   void leave();
 
@@ -36,7 +37,8 @@ class Context {
   ghost::Dims cut(ghost::Dims sizes, int dim) const;
 
   Ring ring_;
-  std::optional<RingAttention> attention_;  ///< what is computed again in backward goes round, too
+  /// Attention that backward computes again goes around the ring, too.
+  std::optional<RingAttention> attention_;
   std::vector<ghost::Tensor> held_;
   std::vector<Original> originals_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model under torch's context_parallel (torch/distributed/tensor/experimental): tokens, labels
-// and positions are cut along the sequence within the context, the model runs on its piece of them,
-// and attention goes round the ring. Parameters are whole on every GPU unless fully_shard cuts
-// them.
+// A model under torch's context_parallel (torch/distributed/tensor/experimental). Within the
+// context, tokens, labels and positions are divided along the sequence, the model runs on its piece
+// of them, and attention goes around the ring. Parameters are whole on every GPU unless fully_shard
+// divides them.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      const Options& options, const ghost::DeviceTraits& device,
                                      int rank);
 
-/// Ranks differ: each has its own share of the causal steps.
+/// Ranks differ, because each has its own share of the causal steps.
 std::vector<torch::RankClass> rank_classes(std::int64_t gpus);
 
 }  // namespace memtape::torch_cp

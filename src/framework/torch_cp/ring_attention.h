@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring attention (torch/distributed/tensor/experimental/_context_parallel/_attention.py): each GPU
-// keeps its queries and sees the keys and values of all, one GPU's at a time. Causal steps are
-// balanced: a GPU holds one early and one late stretch of the sequence, so that it needs the whole
-// of its own step, half the keys of those before it, and half its queries for those after it.
-//
+// keeps its queries and sees the keys and values of all GPUs, those of one GPU at a time. Causal
+// steps are balanced: a GPU holds one early and one late part of the sequence, so that it needs
+// everything in its own step, half of the keys of the GPUs before it, and half of its queries for
+// the GPUs after it.
 //     step i of rank r    i = 0: q k v      i <= r: q, first half of k v     i > r: last half of q
-//
 // Results are merged in float32.
 #pragma once
 
@@ -15,7 +14,7 @@
 
 namespace memtape::torch_cp {
 
-/// How keys and values go round.
+/// How keys and values go around.
 enum class Rotation { all_gather, all_to_all };
 
 struct Ring {

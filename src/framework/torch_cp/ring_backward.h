@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backward of ring attention (_templated_ring_attention_backward): keys and values go round
-// once more, and so do their gradients, in float32, each GPU adding its part.
+// The backward of ring attention (_templated_ring_attention_backward). Keys and values go around
+// once more, and so do their gradients in float32, to which each GPU adds its part.
 #pragma once
 
 #include "framework/torch_cp/ring_attention.h"
@@ -8,22 +8,22 @@
 
 namespace memtape::torch_cp {
 
-/// What attention kept.
+/// What attention has kept.
 struct Attended {
   ghost::Tensor query, key, value, out, logsumexp;
   ghost::AttentionKernel kernel = ghost::AttentionKernel::flash;
 };
 
-/// Step `i`'s part of what is attended.
+/// The part of the inputs that step `i` attends to.
 struct StepInputs {
   ghost::Tensor query, key, value;
 };
 StepInputs step_inputs(const Ring& ring, std::int64_t i, const StepInputs& whole);
 
-/// Halves along the sequence.
+/// The halves of a tensor along the sequence.
 ghost::Tensor first_half(const ghost::Tensor& tensor);
 ghost::Tensor second_half(const ghost::Tensor& tensor);
-/// _partial_update: one half replaced, or added to, in a new tensor.
+/// _partial_update: a new tensor in which one half is replaced, or added to.
 ghost::Tensor with_first_half(const ghost::Tensor& tensor, const ghost::Tensor& half);
 ghost::Tensor with_second_half(const ghost::Tensor& tensor, const ghost::Tensor& half);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotater: how a buffer gets from GPU to GPU (_RingRotater): sent on to the next at every step, or
-// gathered once from all, of which each step takes one's part. What was sent lives until the
-// receiver waits for it.
+// Rotater: how a buffer gets from GPU to GPU (_RingRotater). It is either sent to the next GPU at
+// every step, or gathered once from all GPUs, and then each step takes the part of one. What was
+// sent lives until the receiver waits for it.
 #pragma once
 
 #include "framework/torch_cp/ring_attention.h"
@@ -22,7 +22,7 @@ class Rotater {
   ghost::Tensor sent_, buffer_;
 };
 
-/// The part of a flat buffer of keys and values that has the sizes of `like`: a view.
+/// The part of a flat buffer of keys and values that has the sizes of `like`, as a view.
 ghost::Tensor part_of(const ghost::Tensor& buffer, const ghost::Tensor& like);
 
 /// torch.cat([first.flatten(), second.flatten()])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order one rank runs the forwards and backwards of its stages: the compute actions of
-// torch/distributed/pipelining/schedules.py. Waits for other ranks are left out, as they take no
-// memory; what is sent follows from each action.
+// The order in which one rank runs the forwards and backwards of its stages: the compute actions of
+// torch/distributed/pipelining/schedules.py. Waits for other ranks are left out, because they take
+// no memory. What is sent follows from each action.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class Work {
   full_backward,
   input_backward,
   weight_backward,
-  // of a stage, not of a micro-batch
+  // it concerns a stage, not a micro-batch
   unshard,
   reshard,
   reduce_grad
@@ -27,17 +27,17 @@ struct Action {
   std::int64_t stage = 0, microbatch = 0;
 };
 
-/// Actions that run as one (OVERLAP_F_B): what they produce is sent when all of them are done.
+/// Actions that run as one (OVERLAP_F_B). What they produce is sent when all of them are done.
 using Slot = std::vector<Action>;
 
-/// generate_rank_to_stage_mapping: stages go round the ranks, or there and back.
+/// generate_rank_to_stage_mapping: stages go around the ranks, or there and back.
 std::vector<std::int64_t> stages_of_rank(const Options& options, std::int64_t rank);
 
-/// _add_unshard_reshard, which keeps up to three stages gathered, those that come next, and
-/// _add_reduce_grad: after a stage's last backward.
+/// Adds the actions of _add_unshard_reshard, which keeps the next stages gathered, up to three, and
+/// those of _add_reduce_grad, which come after the last backward of a stage.
 std::vector<Slot> with_sharding(const std::vector<Slot>& order, std::int64_t microbatches);
 
-/// _calculate_single_rank_operations of the schedules of several stages a rank.
+/// _calculate_single_rank_operations of the schedules that have several stages on each rank.
 std::vector<Slot> action_order(const Options& options, std::int64_t rank);
 
 }  // namespace memtape::torch_pp

@@ -19,7 +19,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      const Options& options, const ghost::DeviceTraits& device,
                                      int rank);
 
-/// Every rank has stages of its own.
+/// Every rank has its own stages.
 std::vector<torch::RankClass> rank_classes(const Options& options);
 
 }  // namespace memtape::torch_pp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedule: step() of a pipeline schedule on one rank (torch/distributed/pipelining/schedules.py).
-// The order of the actions decides which micro-batches are alive; what a step's Python frame names,
-// and the sends it has not waited for, decide how much longer.
+// The order of the actions decides which micro-batches are alive. The names in a step's Python
+// frame, and the sends for which it has not waited, decide how much longer tensors live.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  /// schedule.step(tokens, target=tokens, losses=losses) of step number `number`.
+  /// schedule.step(tokens, target=tokens, losses=losses) in step number `number`.
   void step(int number, const Tensor& tokens, std::vector<Tensor>& losses);
 
  protected:
   virtual void step_microbatches() = 0;
 
-  // Each marks its micro-batch on the tape.
+  // Each of these marks its micro-batch on the tape.
   Tensor forward(PipelineStage& stage, std::int64_t microbatch);
-  /// Of the last stage's output.
+  /// Computes the loss from the output of the last stage.
   void maybe_compute_loss(const PipelineStage& stage, const Tensor& output,
                           std::int64_t microbatch);
   void backward(PipelineStage& stage, std::int64_t microbatch, BackwardPart part);
   void backward_weight(PipelineStage& stage, std::int64_t microbatch);
-  /// batch_isend_irecv: NCCL's stream uses these tensors (record_stream), so their memory waits for
-  /// it when they go; nothing else holds them.
+  /// batch_isend_irecv: NCCL's stream uses these tensors (record_stream), so when they are freed
+  /// their memory waits for that stream. Nothing else holds them.
   void send(const std::vector<Tensor>& tensors) const;
-  /// _PipelineStageBase.perform_reduce_grad, after a stage's last backward.
+  /// _PipelineStageBase.perform_reduce_grad, which runs after the last backward of a stage.
   static void reduce_gradients(PipelineStage& stage) { stage.module().reduce_gradients(); }
 
   std::int64_t microbatches() const { return options_.microbatches; }
@@ -59,7 +59,7 @@ class Schedule {
   std::vector<Tensor> internal_losses_;
 };
 
-/// ScheduleGPipe and Schedule1F1B: one stage on this rank.
+/// ScheduleGPipe and Schedule1F1B, which have one stage on this rank.
 std::unique_ptr<Schedule> make_one_stage_schedule(
     const Options& options, std::vector<std::unique_ptr<PipelineStage>>& stages,
     const Activations& activations);

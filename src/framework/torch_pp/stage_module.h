@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// StageModule: what a PipelineStage runs (its submod), and what a schedule asks of it where it is
-// an FSDPModule: its parameters are gathered before the stage's first action and stay whole, its
-// gradients stay whole until the last micro-batch's backward and are reduced then
-// (_PipelineStageBase.backward_maybe_with_nosync, perform_reduce_grad). A module that is no
-// FSDPModule does nothing of that.
+// StageModule: what a PipelineStage runs (its submod), and what a schedule asks of it if it is an
+// FSDPModule. Its parameters are gathered before the stage's first action and stay whole; its
+// gradients stay whole until the backward of the last micro-batch and are then reduced
+// (_PipelineStageBase.backward_maybe_with_nosync, perform_reduce_grad). For a module that is no
+// FSDPModule, these functions do nothing.
 #pragma once
 
 #include <vector>
@@ -26,7 +26,7 @@ class StageModule {
   virtual void reduce_gradients() {}
 };
 
-/// A run of a family's layers.
+/// Consecutive layers of a family's model.
 class LayersOfModel final : public StageModule {
  public:
   LayersOfModel(family::StageParts& model, const family::StageRange& range)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules of a rank's stages as programs make them: the whole model without memory (on the meta
-// device), its layers shared out, then each stage's part given memory by Module.to_empty. Tied
-// weights come apart: every stage gets its own. The rotary embedding is the same module in each
-// stage, so a rank holds it once.
+// The modules of a rank's stages as programs make them: the whole model is made without memory (on
+// the meta device), its layers are distributed over the stages, and then Module.to_empty gives
+// memory to the part of each stage. Tied weights become separate, since every stage gets its own.
+// The rotary embedding is the same module in each stage, so a rank holds it once.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace memtape::torch_pp {
 Result<std::unique_ptr<family::PretrainedModel>> model_without_memory(const Config& config,
                                                                       const TrainRecipe& recipe);
 
-/// Module.to_empty(device="cuda") of one stage's modules.
+/// Module.to_empty(device="cuda") of the modules of one stage.
 void to_empty(const std::vector<const nn::ModuleNode*>& modules);
 
 }  // namespace memtape::torch_pp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BackwardHook: nn.Module.register_full_backward_hook (torch/utils/hooks.py), which transformers'
-// replicated_with_grad_allreduce adds to norms over the heads of one GPU: identities around the
-// module, between whose backwards the gradient of its output is held.
+// replicated_with_grad_allreduce adds to norms over the heads of one GPU. It puts identities around
+// the module. The gradient of the module's output is held between the backwards of the two.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class BackwardHook final : public nn::ForwardHooks {
   void after_forward(ghost::Tensor& output) override;
 
  private:
-  std::shared_ptr<ghost::Tensor> grad_output_;  ///< of the call at work
+  std::shared_ptr<ghost::Tensor> grad_output_;  ///< that of the current call
 };
 
 }  // namespace memtape::torch_tp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DistributedModules: what parallelize_module has made of a model: the hooks around its modules,
+// DistributedModules: what parallelize_module has done to a model: the hooks around its modules,
 // which parameters are DTensors, and how a gradient gets into the placement of its parameter.
 #pragma once
 
@@ -22,7 +22,8 @@ class DistributedModules {
   bool is_distributed(const Tensor& parameter) const {
     return distributed_.contains(parameter.ptr().get());
   }
-  /// Whether a gradient lies otherwise than its parameter: whole where that is cut, or summands.
+  /// Whether a gradient lies in another way than its parameter: it is whole and the parameter is
+  /// divided, or it is a summand.
   bool needs_placement(const Tensor& parameter, const Tensor& gradient) const;
   Tensor in_placement(const Tensor& parameter, const Tensor& gradient) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model under torch's tensor parallelism: parallelize_module by a plan, position_ids passed to
-// the model (its hidden states may be cut along the sequence), and where more GPUs are left
-// fully_shard over the pieces.
+// A model under torch's tensor parallelism: parallelize_module with a plan, position_ids passed to
+// the model (because its hidden states may be divided along the sequence) and, if there are more
+// GPUs, fully_shard over the pieces.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      const Options& options, const ghost::DeviceTraits& device,
                                      int rank);
 
-/// Ranks whose pieces have equal sizes.
+/// The classes of ranks whose pieces have equal sizes.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options);
 

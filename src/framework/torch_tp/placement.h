@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement: how a tensor lies over the GPUs of a tensor parallel group (placement_types.py):
-// whole on each, cut along a dimension into torch.chunk's pieces, or as summands that are still to
-// be added up. A ghost holds the piece of one GPU, its local tensor; the sizes of the whole go
-// beside it where pieces may be uneven.
+// Placement: how a tensor lies over the GPUs of a tensor parallel group (placement_types.py): whole
+// on each, divided along a dimension into torch.chunk's pieces, or as summands that are still to be
+// added up. A ghost holds the piece of one GPU, its local tensor. If pieces may be uneven, the
+// sizes of the whole accompany it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace memtape::torch_tp {
 
-/// The group, and which of its GPUs this is.
+/// The group, and which of its GPUs this one is.
 struct Mesh {
   std::int64_t size = 1, rank = 0;
 };
@@ -19,7 +19,7 @@ struct Mesh {
 struct Placement {
   enum class Kind { replicate, shard, partial };
   Kind kind = Kind::replicate;
-  int dim = 0;  ///< of a shard; negative counts from the end
+  int dim = 0;  ///< the dimension that is divided; negative numbers count from the end
 
   bool operator==(const Placement&) const = default;
   bool is_replicate() const { return kind == Kind::replicate; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans: which style each module of a model gets. `colrow` is the plan of torch's tutorials and of
-// torchtitan for decoders; `hf` is what transformers itself says about a family (base_model_tp_plan
+// torchtitan for decoders. `hf` is what transformers itself says about a family (base_model_tp_plan
 // of configuration_*.py, _tp_plan of its head).
 #pragma once
 
@@ -17,24 +17,24 @@ namespace memtape::torch_tp {
 enum class PlanName { colrow, hf };
 
 struct PlannedStyle {
-  std::string module;  ///< full name; `*` stands for the number of a layer
+  std::string module;  ///< the full name; `*` stands for the number of a layer
   Style style;
 };
 using Plan = std::vector<PlannedStyle>;
 
-/// The module of that name among those of a plan; null: left as it is.
+/// The style of the plan for the module with that name. It is null if the module is left as it is.
 const PlannedStyle* planned_for(const Plan& plan, std::string_view module);
 
-/// Embedding by rows, attention and MLP by columns, then rows; the head by columns, its logits
-/// gathered unless the loss is parallel. With sequence_parallel what lies between is cut along the
-/// sequence.
+/// The embedding is divided by rows; attention and MLP by columns and then by rows; the head by
+/// columns, and its logits are gathered unless the loss is parallel. With sequence_parallel, the
+/// tensors between these are divided along the sequence.
 Plan colrow_plan(bool sequence_parallel, bool loss_parallel);
 
-/// What transformers' plan adds where the head shares the embedding's table.
+/// What transformers' plan adds if the head shares the embedding's table.
 PlannedStyle hf_tied_embedding();
 
-/// transformers' plan for a configuration's family; an Error where it has none, or one with styles
-/// of its own for experts.
+/// transformers' plan for the family of a configuration. It is an Error if the family has none, or
+/// if the plan has special styles for experts.
 Result<Plan> hf_plan(const Config& config);
 
 }  // namespace memtape::torch_tp

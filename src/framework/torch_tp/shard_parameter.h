@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// distribute_tensor: a parameter that every GPU built whole becomes this GPU's piece
-// (Shard._shard_tensor). Scattering makes packed pieces for all GPUs first; cutting locally copies
-// just one.
+// distribute_tensor: a parameter that every GPU has built whole becomes this GPU's piece
+// (Shard._shard_tensor). Scattering first makes packed pieces for all GPUs; dividing locally copies
+// only one piece.
 #pragma once
 
 #include "framework/torch_tp/placement.h"
@@ -9,7 +9,7 @@
 
 namespace memtape::torch_tp {
 
-/// The piece along `dim`, a parameter of its own.
+/// The piece along `dim`, as a separate parameter.
 ghost::Tensor shard_parameter(const ghost::Tensor& whole, const Mesh& mesh, int dim, bool scatters);
 
 }  // namespace memtape::torch_tp

@@ -38,15 +38,15 @@ struct Style {
   };
   Kind kind = Kind::colwise;
   Placement input = kReplicate, output = kReplicate;  ///< input_layouts, output_layouts
-  bool input_is_distributed = false;                  ///< a DTensor already
+  bool input_is_distributed = false;                  ///< the input is a DTensor already
   bool use_local_output = true;
   bool async = true;           ///< torch's styles do not wait for what they send
   bool sums_gradient = false;  ///< each GPU's gradient of whole parameters is a summand
-  bool scatters = true;        ///< parameters come from the group's first GPU (src_data_rank=0)
+  bool scatters = true;        ///< the parameters come from the group's first GPU (src_data_rank=0)
 };
 
-/// Applies `style` to the module at `node`; the hooks live in what is returned. Parameters that
-/// became DTensors are added to `distributed`.
+/// Applies `style` to the module at `node`. The returned object owns the hooks. Parameters that
+/// have become DTensors are added to `distributed`.
 std::unique_ptr<nn::ForwardHooks> apply_style(nn::ModuleNode& node, const Style& style,
                                               const Mesh& mesh, std::vector<Tensor>& distributed);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph that torch.compile makes of one TransformerBlock: its products, attention and
-// collectives are kernels, all between them is fused. Products of complex numbers are kernels of
-// their own: inductor has no code for them, and takes aten's.
+// The graph that torch.compile makes of one TransformerBlock. Its products, attention and
+// collectives are kernels, and everything between them is fused. Products of complex numbers are
+// separate kernels: inductor generates no code for them and calls aten.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,11 @@
 
 namespace memtape::torchtitan {
 
-/// What decides the sizes of a block's graph.
+/// What decides the sizes in the graph of a block.
 struct BlockShape {
-  std::int64_t batch = 1, tokens = 1;  ///< of the hidden states a block is given: cut along the
-                                       ///< sequence under tensor parallelism
+  /// The sizes of the hidden states that a block is given, which are divided along the sequence
+  /// under tensor parallelism.
+  std::int64_t batch = 1, tokens = 1;
   std::int64_t tp = 1;
   DType dtype = DType::bfloat16;
 };

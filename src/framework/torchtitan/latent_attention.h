@@ -12,20 +12,20 @@ namespace memtape::torchtitan {
 
 struct LatentArgs {
   std::int64_t dim, n_heads, kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, v_head_dim;
-  std::int64_t q_lora_rank = 0;  ///< 0: queries are one product
+  std::int64_t q_lora_rank = 0;  ///< 0: one product makes the queries
   NormKind norm = NormKind::fused;
 
   std::int64_t qk_head_dim() const { return qk_nope_head_dim + qk_rope_head_dim; }
 };
 
-/// Of deepseek_v2 and deepseek_v3.
+/// The arguments for deepseek_v2 and deepseek_v3.
 LatentArgs read_latent_args(const Config& config);
 
 class LatentAttention : public nn::Module<LatentAttention> {
  public:
   LatentAttention(const nn::Scope& scope, const LatentArgs& args);
   Tensor forward(const Tensor& x, const Tensor& freqs_cis);
-  /// Several GPUs have heads of their own (apply_non_moe_tp); what is of low rank is on each.
+  /// Several GPUs divide the heads (apply_non_moe_tp). Each has all the products of low rank.
   void share_heads() { shares_heads_ = true; }
 
  private:

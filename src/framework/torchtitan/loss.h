@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchtitan's losses (components/loss.py): cross entropy of float32 logits, as ops of their own,
-// in chunks of the sequence, or compiled.
+// torchtitan's losses (components/loss.py): the cross entropy of float32 logits, either as separate
+// ops, in chunks of the sequence, or compiled.
 #pragma once
 
 #include "framework/torchtitan/job_config.h"
@@ -8,7 +8,7 @@
 
 namespace memtape::torchtitan {
 
-/// Of logits [B, S, V] (or this GPU's part of V) against labels [B, S].
+/// The loss of logits [B, S, V] (or of this GPU's part of V) and labels [B, S].
 ghost::Tensor loss_of(const ghost::Tensor& logits, const ghost::Tensor& labels,
                       const JobConfig& job);
 

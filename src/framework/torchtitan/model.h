@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchtitan's own decoders: model/model.py of models/llama3, qwen3, deepseek_v3 and llama4. Keys
 // and values are repeated for each query head before attention.
-//
-// Sizes are read off a transformers configuration of the same model, which is what
-// torchtitan's flavors describe (model/args.py).
+// The sizes are read from a transformers configuration of the same model. torchtitan's flavors
+// describe the same sizes (model/args.py).
 #pragma once
 
 #include <deque>
@@ -35,20 +34,22 @@ struct ModelArgs {
   Rope rope = Rope::complex;
   bool qk_norm = false, tied = false;
   NormKind norm = NormKind::fused;
-  std::optional<LatentArgs> latent = std::nullopt;  ///< attention is deepseek_v3's
+  std::optional<LatentArgs> latent = std::nullopt;  ///< set if attention is that of deepseek_v3
   std::optional<MoeArgs> moe = std::nullopt;
-  std::int64_t n_dense_layers = 0;  ///< of a mixture, at its beginning
+  std::int64_t n_dense_layers = 0;  ///< the dense layers at the beginning of a mixture of experts
   std::int64_t mixture_every = 1;   ///< interleave_moe_layer_step
-  bool keeps_all_to_all = false;    ///< selective checkpointing does, of what other ranks sent
-  bool grouped_attention = false;   ///< no repeat_kv: attention's kernel takes groups of heads
-  bool float_in_model = false;      ///< output(h).float()
+  bool keeps_all_to_all = false;    ///< selective checkpointing keeps what other ranks sent
+  /// No repeat_kv, because the kernel of attention takes groups of heads.
+  bool grouped_attention = false;
+  bool float_in_model = false;  ///< output(h).float()
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
   std::int64_t checkpoint_every = 1;
   ghost::Recompute recompute = ghost::Recompute::stops_early;
-  /// The part of the model that a pipeline's stage has; none: all of it.
+  /// The part of the model that a pipeline's stage has. If it is not set, the stage has the whole
+  /// model.
   std::optional<family::StageRange> part = std::nullopt;
-  /// Blocks of the rank's earlier parts, which the count of every nth checkpointed layer goes on
-  /// from (_layer_sac_count).
+  /// The blocks in earlier parts of the rank. The count for checkpointing every nth layer continues
+  /// from there (_layer_sac_count).
   std::int64_t blocks_before = 0;
 
   bool is_mixture(std::int64_t layer) const {
@@ -59,14 +60,15 @@ struct ModelArgs {
   }
 };
 
-/// What describes the decoder: llama4's configuration holds it beside that of its tower.
+/// The configuration that describes the decoder. llama4 has it beside the configuration of its
+/// vision tower.
 Config decoder_config(const Config& config);
 
-/// Of a decoder_config whose model_type torchtitan has a model for.
+/// Reads a decoder_config. torchtitan must have a model for its model_type.
 Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recipe,
                                   const JobConfig& job);
 
-/// The rows that parameters have, by which shards differ.
+/// The numbers of rows that parameters have, which decide how shards differ.
 std::vector<std::int64_t> row_counts(const ModelArgs& args);
 
 class Attention : public nn::Module<Attention> {
@@ -86,11 +88,11 @@ class TransformerBlock : public nn::Module<TransformerBlock> {
  public:
   TransformerBlock(const nn::Scope& scope, const ModelArgs& args, std::int64_t layer);
   Tensor forward(const Tensor& x, const Tensor& freqs_cis);
-  /// None of a dense block.
+  /// It is null for a dense block.
   MoE* moe() { return moe_ ? &*moe_ : nullptr; }
-  /// Null of a block with other attention.
+  /// It is null for a block with other attention.
   LatentAttention* latent_attention() { return latent_attention_ ? &*latent_attention_ : nullptr; }
-  /// torch.compile(block), whose layers `tp` GPUs share.
+  /// torch.compile(block). `tp` GPUs share the layers of the block.
   void compile(std::int64_t tp) { compiled_for_ = tp; }
 
  private:
@@ -114,19 +116,19 @@ class Transformer final : public family::PretrainedModel {
   Transformer(const ModelArgs& args, const family::ModelOptions& options);
 
   family::ModelOutput forward(const family::Batch& batch) override;
-  /// A part of the model: from tokens or hidden states to hidden states or logits.
+  /// Runs a part of the model, from tokens or hidden states to hidden states or logits.
   Tensor run(const Tensor& input);
   nn::Projection* head() override { return output_ ? &*output_ : nullptr; }
   std::string_view output_embeddings() const override { return "output"; }
   std::deque<TransformerBlock>& layers() { return layers_; }
-  /// enable_weight_tying: one table for embedding and output, which parallelize_qwen3 makes them
-  /// once all parallelism is applied.
+  /// enable_weight_tying: one table serves as embedding and output. parallelize_qwen3 ties them
+  /// once all parallelism has been applied.
   const ModelArgs& args() const { return args_; }
   bool is_tied() const { return args_.tied && tok_embeddings_ && output_; }
   const Tensor& embedding_table() const { return tok_embeddings_->weight; }
   const Tensor& output_table() const { return output_->weight; }
   void tie() { nn::tie(*output_, tok_embeddings_->weight); }
-  /// init_weights: the table of rotations is computed on the device.
+  /// init_weights, which computes the table of rotations on the device.
   void init_weights();
 
   Tensor freqs_cis;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model as parallelize_fn leaves it (models/llama3/infra/parallelize.py): tensor parallelism,
-// compiled blocks, then fully_shard; without shards on several GPUs the composable replicate(),
-// which makes its DistributedDataParallel at the first forward.
+// A model as parallelize_fn leaves it (models/llama3/infra/parallelize.py): with tensor
+// parallelism, compiled blocks and then fully_shard. On several GPUs without shards it has the
+// composable replicate() instead, which makes its DistributedDataParallel at the first forward.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace memtape::torchtitan {
 
 class ModelPart final : public fsdp2::ProgramOverShards {
  public:
-  /// On the meta device: nothing takes memory yet.
+  /// The model is on the meta device, where nothing takes memory.
   ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank);
 
   /// model.to_empty(device="cuda"); model.init_weights()
@@ -26,13 +26,13 @@ class ModelPart final : public fsdp2::ProgramOverShards {
 
   std::unique_ptr<torch::Optimizer> make_optimizer(const TrainRecipe& recipe) override;
   void set_up(torch::Optimizer& optimizer) override;
-  /// Every micro-batch's gradients are reduced: the trainer has no no_sync.
+  /// The gradients of every micro-batch are reduced, because the trainer has no no_sync.
   void set_gradient_sync(bool) override {}
   torch::StaticBytes statics() override;
 
-  /// The part of a model that is a pipeline's stage, with what its schedule does to shards.
+  /// Runs the part of a model that is a pipeline's stage.
   Tensor run(const Tensor& input);
-  /// What context parallelism cuts of a part beside its inputs.
+  /// What context parallelism divides besides the inputs of a part.
   torch_cp::ContextBuffer rotations() const {
     return {.tensor = &transformer_.freqs_cis, .dim = 0, .restored = true};
   }
@@ -42,7 +42,7 @@ class ModelPart final : public fsdp2::ProgramOverShards {
  private:
   void shard_pieces(std::int64_t rank);
   void tie_weights();
-  /// forward_backward_step: logits are let go of before backward.
+  /// forward_backward_step, which drops the logits before backward.
   Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) override;
   Tensor logits_of(const fsdp2::Forward& forward, const family::Batch& inputs);
 
@@ -50,7 +50,7 @@ class ModelPart final : public fsdp2::ProgramOverShards {
   const JobConfig& job_;
   torch::StaticBytes whole_;
   torch_tp::DistributedModules modules_;
-  bool rescales_loss_;  ///< RescaleAccumulatedLoss; the loop divides where it accumulates
+  bool rescales_loss_;  ///< RescaleAccumulatedLoss; if gradients are accumulated, the loop divides
   torch_cp::Context context_;
   std::unique_ptr<torch::DrivenModel> replica_;
   torch::OptimizerInBackward* stepping_ = nullptr;  ///< early_step_in_backward

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchtitan's mixture of experts (models/moe/moe.py of release 0.2.0): a router that chooses by
-// biased scores, tokens in the order of their experts, one grouped product per weight, and the
-// experts' outputs added to those of the shared ones.
-//
-// How many tokens an expert gets decides no size: rows are padded for the worst case. Only where
-// ranks share the experts (ExpertParallel of distributed/expert_parallel.py) as many rows come as
-// the router sends.
+// biased scores, tokens in the order of their experts, one grouped product for each weight, and
+// outputs that are added to those of the shared experts.
+// No size depends on how many tokens an expert gets, because rows are padded for the worst case.
+// There is one exception: if ranks share the experts (ExpertParallel of
+// distributed/expert_parallel.py), as many rows arrive as the router sends.
 #pragma once
 
 #include <optional>
@@ -20,14 +19,14 @@ using ghost::Tensor;
 
 struct MoeArgs {
   std::int64_t num_experts, num_shared_experts, top_k, hidden_dim;
-  bool by_sigmoid = false;  ///< score_func; else softmax
+  bool by_sigmoid = false;  ///< score_func; if false, it is softmax
   bool route_norm = false;
   bool score_before_experts = false;
-  std::int64_t expert_parallel = 1;  ///< ranks that share the experts
+  std::int64_t expert_parallel = 1;  ///< the number of ranks that share the experts
   ExpertLoad load = {};
 };
 
-/// Of the model_types that are mixtures.
+/// The arguments for model_types that are mixtures of experts.
 MoeArgs read_moe_args(const Config& config);
 
 class FeedForward : public nn::Module<FeedForward> {
@@ -43,11 +42,11 @@ class GroupedExperts : public nn::Module<GroupedExperts> {
  public:
   GroupedExperts(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args);
   Tensor forward(const Tensor& x, const Tensor& num_tokens_per_expert);
-  /// ExpertParallel._partition_fn: each rank has as many experts.
+  /// ExpertParallel._partition_fn: each rank gets equally many experts.
   void share();
-  /// TensorParallel._partition_fn: one of `parts` pieces of each expert.
+  /// TensorParallel._partition_fn: each rank gets one of `parts` pieces of each expert.
   void cut(std::int64_t parts, std::int64_t index);
-  /// The first use of the output waits for it, which lets go of what was sent.
+  /// The first use of the output waits for it, and then frees what was sent.
   void wait() { sent_.reset(); }
 
  private:
@@ -59,7 +58,8 @@ class GroupedExperts : public nn::Module<GroupedExperts> {
   Tensor sent_;
 };
 
-/// The last goes first, as Python lets go of locals in their order.
+/// The members are in reverse order: C++ frees the last one first, and Python frees its locals in
+/// their order.
 struct TokenChoice {
   Tensor num_tokens_per_expert, selected_experts_indices, top_scores;
 };
@@ -80,9 +80,9 @@ class MoE : public nn::Module<MoE> {
   Tensor forward(const Tensor& x);
   std::int64_t num_experts() const { return args_.num_experts; }
   GroupedExperts& experts() { return experts_; }
-  /// ReordererSequenceParallel: this GPU reorders one of `parts` stretches of the tokens.
+  /// ReordererSequenceParallel: this GPU reorders one of `parts` parts of the tokens.
   void reorder_slices(std::int64_t parts) { slices_ = parts; }
-  /// The buffers, made anew on the device.
+  /// Makes the buffers anew on the device.
   void init_weights();
 
  private:

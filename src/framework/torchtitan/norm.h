@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchtitan's norms of different days (job_config.h).
+// The norms that torchtitan used at different times (job_config.h).
 #pragma once
 
 #include "nn/module.h"
@@ -8,7 +8,8 @@ namespace memtape::torchtitan {
 
 using ghost::Tensor;
 
-/// models/norms.py's RMSNorm; nn.RMSNorm as PyTorch made it of simple ops; as one kernel.
+/// `own` is RMSNorm of models/norms.py. The others are nn.RMSNorm: `composite` when PyTorch made it
+/// of simple ops, and `fused` when it is one kernel.
 enum class NormKind { own, composite, fused };
 
 class Norm : public nn::Module<Norm> {

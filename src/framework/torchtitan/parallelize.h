@@ -9,16 +9,18 @@
 
 namespace memtape::torchtitan {
 
-/// apply_tp: sequence parallel norms, columns and rows; logits stay cut under loss parallelism.
+/// apply_tp: norms are sequence parallel, and products are divided by columns and by rows. Logits
+/// stay divided under loss parallelism.
 void apply_tensor_parallel(Transformer& model, const JobConfig& job,
                            torch_tp::DistributedModules& modules);
 
-/// ExpertParallel, TensorParallel or both on every mixture's experts.
+/// Applies ExpertParallel, TensorParallel or both to the experts of every mixture.
 void share_experts(Transformer& model, const JobConfig& job, std::int64_t rank);
-/// What apply_fsdp does to shared experts: units on the mesh of those ranks that have the same.
+/// What apply_fsdp does to divided experts: they are units on the mesh of those ranks that have the
+/// same experts.
 fsdp2::InnerUnits experts_units(Transformer& model, const JobConfig& job);
 
-/// apply_compile: each block is a graph of its own.
+/// apply_compile, which makes each block a separate graph.
 void compile_blocks(Transformer& model, const JobConfig& job);
 
 }  // namespace memtape::torchtitan

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trainer with a pipeline: every stage of the rank is a model of its own, parallelized like a
-// whole one, and schedule.step() stands where forward and backward do (train.py).
+// The trainer with a pipeline: every stage of the rank is a separate model, which is parallelized
+// like a whole one, and schedule.step() replaces forward and backward (train.py).
 #pragma once
 
 #include "base/result.h"
@@ -14,7 +14,7 @@ struct TrainRecipe;
 
 namespace memtape::torchtitan {
 
-/// `args` of the whole model.
+/// `args` are those of the whole model.
 Result<torch::TrainRun> run_pipeline(const ModelArgs& args, const JobConfig& job,
                                      const TrainRecipe& recipe, const ghost::DeviceTraits& device,
                                      std::int64_t rank);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchtitan's trainer (train.py): the model is built on the meta device, parallelized (tensor
 // parallelism, checkpointing, compiled blocks, fully_shard: models/llama3/infra/parallelize.py),
-// given memory by to_empty, and trained.
+// given memory by to_empty, and then trained.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ struct TrainRecipe;
 
 namespace memtape::torchtitan {
 
-/// What a job trains and how.
+/// What a job trains, and how.
 struct Job {
   JobConfig config;
   ModelArgs model;
@@ -28,7 +28,7 @@ Result<Job> read_job(const Config& config, const TrainRecipe& recipe);
 Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Job& job,
                                      const ghost::DeviceTraits& device, int rank);
 
-/// Ranks whose pieces have equal sizes.
+/// The classes of ranks whose pieces have equal sizes.
 std::vector<torch::RankClass> rank_classes(const TrainRecipe& recipe, const Job& job);
 
 }  // namespace memtape::torchtitan
