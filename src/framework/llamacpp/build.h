@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Build: llama.cpp numbers its builds (the commits of its main branch). Everything else in this
-// folder describes v0.5.0; what earlier builds did otherwise, as far as memory depends on it, is a
-// question here, named for what changed and with the pull request that changed it.
+// Build: llama.cpp numbers its builds, which are the commits of its main branch. Everything else in
+// this folder describes v0.5.0. What earlier builds do otherwise, as far as it affects memory, is a
+// question here, which is named for what changed and cites the number of the pull request that
+// changed it.
 #pragma once
 
 #include <string_view>
@@ -12,35 +13,36 @@ namespace memtape::llamacpp {
 
 class Build {
  public:
-  static constexpr int kOldest = 2413;    ///< March 2024: from then on GPUs are pipelined (6017)
+  static constexpr int kOldest = 2413;    ///< March 2024: GPUs are pipelined from here on (6017)
   static constexpr int kCurrent = 11000;  ///< v0.5.0, 28 September 2026
 
   Build() = default;
-  /// "b6209", "6209", "6209 (fb22dd07)", as logs print it, "0.5.0", or
-  /// "0c1e5709": the commit of 1 October 2026 that llama-cpp-python 0.3.36 carries.
+  /// Reads "b6209", "6209", "6209 (fb22dd07)", as logs print it, "0.5.0", or "0c1e5709", which is
+  /// the commit of 1 October 2026 that llama-cpp-python 0.3.36 carries.
   static Result<Build> named(std::string_view text);
 
   int number() const { return number_; }
 
-  /// DeepSeek's rotated halves are taken as views, not copied first (12801).
+  /// The rotated halves of DeepSeek are views and are not copied first (12801).
   bool rotates_views() const { return number_ >= 5137; }
   /// Layers with a window have a cache of their own size (13194).
   bool separates_windows() const { return number_ >= 5429; }
-  /// Gate and activation are one op (14158).
+  /// The gate and its activation are one op (14158).
   bool fuses_gates() const { return number_ >= 5776; }
-  /// Q and K are views of a fused product, not copied out of it (14568).
+  /// Q and K are views of a fused product and are not copied out of it (14568).
   bool views_fused_queries() const { return number_ >= 5837; }
-  /// So is V (15662).
+  /// V is a view of the fused product, too (15662).
   bool views_fused_values() const { return number_ >= 6410; }
-  /// Caches are written by row number, so they can be one for each sequence (14959).
+  /// Caches are written by row numbers, so that each sequence can have its own (14959).
   bool writes_rows() const { return number_ >= 6071; }
-  /// Flash attention where it runs, and all layers on the GPUs, unless asked otherwise (15434).
+  /// Flash attention is used where it can run, and all layers go to the GPUs, unless asked
+  /// otherwise (15434).
   bool offloads_by_default() const { return number_ >= 6325; }
-  /// The weights of experts are computed before the experts (16130).
+  /// The weights of the experts are computed before the experts are (16130).
   bool weighs_experts_early() const { return number_ >= 6583; }
   /// Metal sorts its part of a graph (15929).
   bool sorts_for_metal() const { return number_ >= 6460; }
-  /// Metal's kernels take what they need beside their results from the graph's memory (15966).
+  /// Metal's kernels take the memory they need beside their results from the graph (15966).
   bool keeps_metal_scratch() const { return number_ >= 6473; }
   /// Metal's flash attention takes any number of keys (16148).
   bool pads_metal_keys() const { return number_ >= 6703; }
@@ -50,44 +52,45 @@ class Build {
   bool pipelines_vulkan() const { return number_ >= 7502; }
   /// Vulkan has flash attention without NVIDIA's cooperative matrices (13324).
   bool attends_on_vulkan() const { return number_ >= 5335; }
-  /// Gates are computed as soon as they are built (16715, taken back by 17633).
+  /// Gates are computed as soon as they are built (16715, reverted by 17633).
   bool computes_gates_early() const { return number_ >= 6841 && number_ < 7213; }
-  /// llama-server has four slots unless asked otherwise, with one cache for all (16736).
+  /// Unless asked otherwise, llama-server has four slots, which share one cache (16736).
   bool has_four_slots() const { return number_ >= 6925; }
-  /// Caches are padded to 256 cells in any case (17046).
+  /// Caches are always padded to 256 cells (17046).
   bool pads_all_caches() const { return number_ >= 6975; }
   /// V is expanded before K (16884).
   bool values_first() const { return number_ >= 7044; }
-  /// Masks have a row for each token, not padded to 64 (17910).
+  /// Masks have one row for each token and are not padded to 64 (17910).
   bool masks_fit() const { return number_ >= 7350; }
-  /// The context is the model's unless asked otherwise, not 4096 (16653).
+  /// Unless asked otherwise, the context is as long as the model's and not 4096 (16653).
   bool takes_trained_context() const { return number_ >= 7407; }
-  /// The output is the first layer that goes to a GPU, not one beside those counted (18148).
+  /// The output layer is the first that goes to a GPU and counts as one of the layers there
+  /// (18148).
   bool counts_output() const { return number_ >= 7467; }
-  /// Latent caches: V is a view of K (18986).
+  /// In latent caches, V is a view of K (18986).
   bool views_latent_values() const { return number_ >= 7812; }
-  /// The inputs of tokens and of embeddings are both in the graph (18898).
+  /// The graph has both inputs, that of tokens and that of embeddings (18898).
   bool has_both_inputs() const { return number_ >= 7819; }
   /// Latent caches hold no V (19067).
   bool drops_latent_values() const { return number_ >= 7832; }
   /// Quantized caches are rotated (21038).
   bool rotates_caches() const { return number_ >= 8619; }
-  /// Experts are summed in the order of the graph, not when they are needed (19378).
+  /// Experts are summed in the order of the graph and not when they are needed (19378).
   bool sums_experts_early() const { return number_ >= 8738; }
   /// Masks are in half precision from the start (23764).
   bool masks_in_half() const { return number_ >= 9410; }
-  /// llama-server reserves a row of logits for each slot, not for each token (23861).
+  /// llama-server reserves one row of logits for each slot, not for each token (23861).
   bool limits_outputs() const { return number_ >= 9460; }
   /// CUDA converts quantized keys and values in the graph's memory (23907).
   bool converts_in_graph() const { return number_ >= 9489; }
-  /// DeepSeek's queries are rotated in place: after August 2026.
+  /// DeepSeek's queries are rotated in place. This came after August 2026.
   bool rotates_whole_queries() const { return number_ >= kCurrent; }
-  /// A server that loads keeps the norms of a layer on its device; the pass without memory, whose
-  /// figures those of v0.5.0 are, forgets them (ggml_backend_sched_reserve_size).
+  /// A server that really loads keeps the norms of a layer on the layer's device. The pass without
+  /// memory, which gives the figures of v0.5.0, forgets this (ggml_backend_sched_reserve_size).
   bool keeps_pins() const { return numbered_; }
-  /// CUDA's fused experts keep what they read (27301): after the build of 30 August 2026.
+  /// CUDA's fused experts keep what they read (27301). This came after the build of 30 August 2026.
   bool keeps_fused_inputs() const { return number_ >= 10640; }
-  /// Pipelined GPUs have copies of inputs that no node reads, too: by 1 October 2026
+  /// Pipelined GPUs also have copies of inputs that no node reads. This came by 1 October 2026
   /// (ggml-backend.cpp, pass 6 of ggml_backend_sched_split_graph).
   bool copies_unused_inputs() const { return number_ > kCurrent; }
 

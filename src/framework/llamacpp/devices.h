@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: the backends that a model is spread over, in the scheduler's order: the GPUs, then the
-// CPU, whose results go to memory pinned for the first GPU (llama-context.cpp).
+// Devices: the backends over which a model is spread, in the scheduler's order: first the GPUs,
+// then the CPU, whose results go to memory that is pinned for the first GPU (llama-context.cpp).
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class Devices {
   const std::vector<const ggml::Backend*>& backends() const { return backends_; }
   const std::vector<const ggml::BufferType*>& buffers() const { return buffers_; }
   const ggml::Backend& backend(int b) const { return *backends_[static_cast<std::size_t>(b)]; }
-  /// The backend's own memory.
+  /// The memory of the backend itself.
   const ggml::BufferType& memory(int b) const { return backend(b).buffer_type(); }
-  /// Memory pinned for the first GPU; Metal and others have none.
+  /// Whether there is memory that is pinned for the first GPU. Metal and others have none.
   bool has_pinned() const { return pinned_ && gpus() > 0; }
   const ggml::BufferType& pinned() const { return *pinned_; }
 
@@ -37,7 +37,7 @@ class Devices {
   std::vector<const ggml::BufferType*> buffers_;
 };
 
-/// What a tensor takes in a buffer; nothing without columns.
+/// The bytes that a tensor takes in a buffer. A tensor without columns takes nothing.
 Bytes placed_bytes(const ggml::BufferType& buffer, ggml::Type type, const ggml::Extents& ne);
 
 }  // namespace memtape::llamacpp

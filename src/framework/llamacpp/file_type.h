@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// File types: what llama-quantize can make of a model, and the type that it gives each tensor
-// (llama-quant.cpp): a base type, better types where errors hurt most, and a fallback where a row
-// is not a whole number of blocks.
+// File types: what llama-quantize can make of a model, and which type it gives each tensor
+// (llama-quant.cpp): a base type, better types for tensors in which errors hurt most, and a
+// fallback for rows that are not a whole number of blocks.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace memtape::llamacpp {
 
-/// By their numbers in general.file_type.
+/// With their numbers in general.file_type.
 enum class FileType : std::uint8_t {
   f32 = 0,
   f16 = 1,
@@ -55,10 +55,11 @@ enum class FileType : std::uint8_t {
 
 std::string_view name(FileType type);
 std::optional<FileType> file_type_from_number(std::int64_t number);
-/// By llama-quantize's names; "Q4_K" is Q4_K_M there.
+/// Finds a type by llama-quantize's names, in which "Q4_K" means Q4_K_M.
 Result<FileType> file_type_from_name(std::string_view typed);
 
-/// Sets the type of every weight, as converted to F16 and then quantized; no importance matrix.
+/// Sets the type of every weight of a model that is converted to F16 and then quantized without an
+/// importance matrix.
 Result<void> quantize(std::span<Weight> weights, const Hyperparameters& hp, FileType type);
 
 }  // namespace memtape::llamacpp

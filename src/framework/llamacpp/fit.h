@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fit: how much of a model the GPUs hold, in llama.cpp's flags: the most layers, and where there
-// are experts, first the fewest layers whose experts stay in host memory.
+// Fit: how much of a model the GPUs can hold, expressed by llama.cpp's flags. It looks for the most
+// layers that fit. If the model has experts, it first looks for the fewest layers whose experts
+// must stay in host memory.
 #pragma once
 
 #include "framework/llamacpp/server.h"
@@ -10,10 +11,10 @@ namespace memtape::llamacpp {
 struct Fitted {
   Settings settings;
   ServerMemory memory;
-  std::string note;  ///< what fits, with the flags to paste
+  std::string note;  ///< what fits, with flags that can be pasted
 };
 
-/// `rooms`: what each GPU has for buffers.
+/// `rooms` are the bytes that each GPU has for buffers.
 Result<Fitted> fit(const Model& model, const Settings& settings, std::vector<Bytes> rooms);
 
 }  // namespace memtape::llamacpp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GgufHeader: what a GGUF file (all its splits) says before its data: metadata and tensors.
+// GgufHeader: what a GGUF file, with all its splits, says before its data: metadata and tensors.
 #pragma once
 
 #include "framework/llamacpp/metadata.h"

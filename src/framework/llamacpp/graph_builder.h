@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GraphBuilder: the pieces that llama.cpp builds its graphs from (llama-graph.cpp,
-// llm_graph_context), with their order of evaluation. An architecture (arch/NAME.cpp) is written
-// with them as its graph is in llama.cpp, so that the two can be read side by side.
+// GraphBuilder: the parts from which llama.cpp builds its graphs (llama-graph.cpp,
+// llm_graph_context), with their order of evaluation. An architecture (arch/NAME.cpp) uses them as
+// its graph in llama.cpp does, so that the two can be read side by side.
 #pragma once
 
 #include <string_view>
@@ -46,7 +46,7 @@ struct Qkv {
   Tensor *q, *k, *v;
 };
 
-/// The inputs of one kind of cache.
+/// The inputs for one kind of cache.
 struct CacheInputs {
   const KvCachePlan* cache = nullptr;
   Tensor *k_rows = nullptr, *v_rows = nullptr, *mask = nullptr;
@@ -57,11 +57,11 @@ struct AttentionInputs {
   CacheInputs full, window;
 };
 
-/// Beside Q, K and V.
+/// What attention takes in addition to Q, K and V.
 struct AttentionExtras {
   Tensor *wo_bias = nullptr, *sinks = nullptr, *v_mla = nullptr;
-  Tensor* bias = nullptr;    ///< of the scores, which flash attention does not take
-  Tensor* chosen = nullptr;  ///< the cells that each token looks at; null: all
+  Tensor* bias = nullptr;    ///< added to the scores; flash attention does not take it
+  Tensor* chosen = nullptr;  ///< the cells at which each token looks; null: all of them
 };
 
 struct FfnSpec {
@@ -76,8 +76,8 @@ struct MoeSpec {
   bool normalize = false;
   double scale = 0;
   Gating gating = Gating::softmax;
-  Tensor* logits = nullptr;    ///< else the router's of the input
-  bool weights_first = false;  ///< the input is weighted, and the choice is by logits
+  Tensor* logits = nullptr;    ///< if null, the router computes them from the input
+  bool weights_first = false;  ///< the input is weighted, and experts are chosen by their logits
 };
 
 struct RecurrentInputs {
@@ -92,46 +92,47 @@ class GraphBuilder {
   ggml::Graph& g;
   const std::int64_t n_tokens, n_seqs, n_seq_tokens, n_outputs;
 
-  /// A weight, or null where the model has none.
+  /// A weight, or null if the model has none.
   Tensor* w(std::string_view local) const { return w(-1, local); }
   Tensor* w(std::int64_t il, std::string_view local) const;
   Tensor* output_matrix() const { return output_; }
 
   Tensor* input_embeddings();
-  /// For a draft block: of the tokens and what the model made of those before them.
+  /// The inputs of a draft block: the tokens, and the hidden states that the model made of those
+  /// before them.
   struct DraftInputs {
     Tensor *tokens, *hidden;
   };
   DraftInputs input_drafts(std::int64_t il);
-  /// Snapshots of the recurrent states that are kept.
+  /// The number of snapshots of recurrent states that are kept.
   std::int64_t snapshots() const { return job_.caches.snapshots; }
   std::int64_t state_rows() const { return job_.caches.state_rows; }
-  /// What comes beside the embeddings for a layer's output (deepstack).
+  /// What is added to a layer's output beside the embeddings (deepstack).
   Tensor* image_features(std::int64_t il);
   Tensor* input_positions();
   Tensor* input_output_rows();
   Tensor* input_attention_scale();
   AttentionInputs input_attention();
-  /// For the cache of latents, which holds K only since V is a part of it.
+  /// The inputs for the cache of latents. It holds only K, because V is a part of K.
   AttentionInputs input_attention_k();
-  /// For the cache by which attention chooses what it looks at.
+  /// The inputs for the cache by which attention chooses the cells it looks at.
   CacheInputs input_indexer(bool fused);
-  /// What is stored of the keys there, with what was before.
+  /// Stores the keys in that cache and returns all its keys.
   Tensor* indexer_keys(const CacheInputs& in, std::int64_t il, Tensor* k);
-  /// Whether a layer's device has the op that scores for it.
+  /// Whether the device of a layer has the op that computes the scores for this.
   bool fuses_indexer(std::int64_t il) const;
   bool has_latent_values() const { return !latent_alone(hp, job_.settings); }
   const Build& build() const { return job_.build(); }
   RecurrentInputs input_recurrent();
 
-  /// With what adapters add (build_lora_mm).
+  /// A product with what adapters add to it (build_lora_mm).
   Tensor* mm(Tensor* weight, Tensor* x);
   Tensor* mm_id(Tensor* experts, Tensor* x, Tensor* chosen);
   Tensor* norm(Tensor* x, Tensor* weight, Tensor* bias, Norm kind, std::int64_t il);
   Tensor* rms(Tensor* x, Tensor* weight, std::int64_t il) {
     return norm(x, weight, nullptr, Norm::rms, il);
   }
-  /// Bias is added where there is one.
+  /// Adds the bias if there is one.
   Tensor* biased(Tensor* x, Tensor* bias) { return bias ? g.add(x, bias) : x; }
   Tensor* rope(Tensor* x, Tensor* positions, Tensor* factors = nullptr) {
     return g.rope(x, positions, factors);
@@ -142,26 +143,26 @@ class GraphBuilder {
     std::int64_t size, q, kv;
   };
   Qkv qkv(std::int64_t il, Tensor* x, Heads heads);
-  /// Rows of all heads, not taken apart.
+  /// Q, K and V as rows of all heads together.
   Qkv qkv_flat(std::int64_t il, Tensor* x, std::int64_t q, std::int64_t k, std::int64_t v);
-  /// Without K and V: those that an earlier layer stored.
+  /// Attention without K and V: it uses those that an earlier layer has stored.
   Tensor* attention(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                     const AttentionExtras& extras = {});
   Tensor* attention_k(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                       const AttentionExtras& extras);
-  /// Without a cache: K and V are those of the batch, or of what an encoder made.
+  /// Attention without a cache: K and V come from the batch, or from the output of an encoder.
   Tensor* attention_uncached(Tensor* mask, std::int64_t il, Qkv qkv, Tensor* wo,
                              const AttentionExtras& extras = {});
-  /// For flash attention in half precision.
+  /// A mask in half precision, for flash attention.
   Tensor* input_mask(ggml::Extents ne) { return mask(ne); }
   std::int64_t cells() const { return job_.caches.full.cells; }
 
   Tensor* ffn(std::int64_t il, Tensor* x, const FfnSpec& spec);
   Tensor* moe(std::int64_t il, Tensor* x, const MoeSpec& spec);
 
-  /// A layer's states, copied to the sequences of the batch.
+  /// The states of a layer, copied for the sequences of the batch.
   Tensor* states_of(const RecurrentInputs& in, Tensor* all, std::int64_t size);
-  /// The same for a scan, which takes its rows itself.
+  /// The same for a scan, which picks its rows itself.
   struct StateScan {
     Tensor* states;  ///< as rows
     ggml::Graph::Scan scan;
@@ -171,23 +172,24 @@ class GraphBuilder {
   Tensor* r_of(std::int64_t il) const { return r_[static_cast<std::size_t>(il)]; }
   Tensor* s_of(std::int64_t il) const { return s_[static_cast<std::size_t>(il)]; }
 
-  /// The last norm, the output matrix and what comes out.
+  /// Adds the last norm, the output matrix and the results.
   void head(Tensor* x, Norm kind = Norm::rms);
-  /// The same, whose last norm is of all rows: draft heads read it.
+  /// The same, but the last norm covers all rows, because draft heads read them.
   void head_for_drafts(Tensor* x, Tensor* rows);
-  /// The last norm and the output matrix of a draft block, its own or the model's.
+  /// Adds the last norm and the output matrix of a draft block, which are its own or the model's.
   void draft_head(std::int64_t il, Tensor* x, Tensor* rows);
-  /// What the output matrix makes of an already normed `x`.
+  /// What the output matrix makes of `x`, which is normed already.
   Tensor* logits(Tensor* x);
   void finish(Tensor* logits);
-  /// What becomes of the embeddings of a sequence (build_pooling).
+  /// Pools the embeddings of a sequence (build_pooling).
   void pool();
-  /// Results that are read beside the logits.
+  /// Marks a result that is read in addition to the logits.
   void set_output(Tensor* x) { x->output = true; }
   bool is_last(std::int64_t il) const { return il == hp.n_layer() - 1; }
 
   const ggml::Pins& pins() const { return pins_; }
-  /// Attention nodes with their layers, for the check that flash attention runs where they are.
+  /// The attention nodes with their layers. They are checked for whether flash attention can run on
+  /// the layer's device.
   const std::vector<std::pair<Tensor*, std::int64_t>>& flash_nodes() const { return flash_nodes_; }
 
  private:
@@ -229,9 +231,10 @@ class GraphBuilder {
   };
   std::unordered_map<std::string_view, Tensor*> weights_;
   std::unordered_map<const Tensor*, std::vector<Adapter>> adapters_;
-  std::vector<Tensor*> rope_long_, rope_short_;  ///< by layer
+  std::vector<Tensor*> rope_long_, rope_short_;  ///< one for each layer
   Tensor *output_ = nullptr, *embedded_ = nullptr;
-  Tensor* result_ = nullptr;  ///< the last layer's, normed: what the output matrix takes
+  /// The normed result of the last layer, which the output matrix takes.
+  Tensor* result_ = nullptr;
   std::vector<KeyValue> full_, window_, indexer_;
   std::vector<Tensor*> r_, s_;
   ggml::Pins pins_;

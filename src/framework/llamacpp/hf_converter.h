@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converter: writes the GGUF keys of an architecture from a Hugging Face config's, and what each
-// family writes beside or instead of the common ones (convert_hf_to_gguf.py and conversion/*.py of
-// llama.cpp).
+// Converter: writes the GGUF keys of an architecture from the keys of a Hugging Face configuration,
+// with those that a family writes in addition to the common keys or instead of them
+// (convert_hf_to_gguf.py and conversion/*.py of llama.cpp).
 #pragma once
 
 #include "framework/llamacpp/hf_config.h"
 
 namespace memtape::llamacpp {
 
-/// Writes an architecture's keys from a config's.
+/// Writes the keys of an architecture from those of a configuration.
 class Converter {
  public:
   Converter(const Config& config, std::string_view arch) : c(config), prefix_(arch) {
@@ -40,7 +40,7 @@ class Converter {
     if (const auto value = c.optional_number(from)) set_real(key, *value);
   }
 
-  /// What all text models have.
+  /// Writes the keys that all text models have.
   void common() {
     set("vocab_size", c.dimension("vocab_size"));
     copy("context_length", {"max_position_embeddings", "n_ctx", "n_positions", "model_max_length"});
@@ -62,7 +62,7 @@ class Converter {
     if (!out.metadata.find(prefix_ + std::string(key))) set(key, value);
   }
 
-  /// Of feed-forwards: one for all layers or one each.
+  /// Writes the widths of feed-forwards: one for all layers, or one for each.
   void widths() {
     if (c.json("intermediate_size").starts_with('['))
       set_array("feed_forward_length", c.integers("intermediate_size"));
@@ -70,7 +70,8 @@ class Converter {
       copy("feed_forward_length", {"intermediate_size", "n_inner"});
   }
 
-  /// `attention`'s value in layers of that type, 0 in others; no array where the file has no types.
+  /// Writes the value of `attention` for layers of that type and 0 for others. If the file names no
+  /// types, it writes no array.
   void kv_heads_by_type(Keys types, std::string_view attention) {
     std::vector<std::int64_t> heads;
     for (const std::string& type : c.texts(types))
@@ -107,7 +108,7 @@ class Converter {
   std::string prefix_;
 };
 
-/// Families whose layers are of more than one kind (hf_hybrids.cpp).
+/// These families have layers of more than one kind (hf_hybrids.cpp).
 void convert_deci(Converter& w);
 void convert_delta_net(Converter& w);
 void convert_gemma3n(Converter& w);
@@ -122,7 +123,7 @@ void convert_mamba(Converter& w);
 void convert_mamba2(Converter& w);
 void convert_nemotron_h(Converter& w);
 
-/// Older families, and encoders (hf_classics.cpp).
+/// These are older families, and encoders (hf_classics.cpp).
 void convert_bert(Converter& w);
 void convert_bloom(Converter& w);
 void convert_dbrx(Converter& w);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hyperparameters: what llama.cpp reads from a model's metadata (llama-hparams.h), as far as it
-// decides shapes. Those that every architecture has are read here; an architecture adds its own.
+// decides shapes. Those that every architecture has are read here; each architecture reads its own
+// in addition.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct Hyperparameters {
   std::string arch;
   std::int64_t n_token_types = 0, n_vocab = 0, n_ctx_train = 0, n_embd = 0;
   std::int64_t n_layer_all = 0, n_layer_nextn = 0;
-  std::vector<std::int64_t> head, head_kv, ff, ff_exp;  ///< per layer
+  std::vector<std::int64_t> head, head_kv, ff, ff_exp;  ///< for each layer
   std::int64_t head_k = 0, head_v = 0, n_rot = 0;
-  std::int64_t head_k_swa = 0, head_v_swa = 0;  ///< in layers with a window; 0: the same
+  std::int64_t head_k_swa = 0, head_v_swa = 0;  ///< in layers with a window; 0: as in the others
   std::int64_t n_ctx_orig = 0;
   bool longrope = false;
 
@@ -32,41 +33,43 @@ struct Hyperparameters {
   std::int64_t n_lora_q = 0, n_lora_kv = 0, head_k_mla = 0, head_v_mla = 0;
 
   std::int64_t n_swa = 0;
-  bool swa = false;             ///< there are layers with a window
-  std::vector<bool> swa_layer;  ///< per layer
-  std::vector<bool> recurrent;  ///< per layer
-  std::vector<bool> attention;  ///< per layer; empty: where it is not recurrent
+  bool swa = false;             ///< some layers have a window
+  std::vector<bool> swa_layer;  ///< for each layer
+  std::vector<bool> recurrent;  ///< for each layer
+  /// For each layer; if it is empty, all layers that are not recurrent have attention.
+  std::vector<bool> attention;
   std::int64_t n_layer_kv_from_start = -1;
-  std::int64_t no_rope_step = 0;      ///< every so many layers one without rotation
-  bool rotates_windows_only = false;  ///< where some layers have a window
-  bool parallel_residual = true;      ///< gptneox
+  std::int64_t no_rope_step = 0;  ///< one layer in this many has no rotation; 0: all rotate
+  /// Only layers with a window rotate, if there are such layers.
+  bool rotates_windows_only = false;
+  bool parallel_residual = true;  ///< for gptneox
 
   std::int64_t ssm_conv = 0, ssm_inner = 0, ssm_state = 0, ssm_dt_rank = 0, ssm_groups = 0;
   bool ssm_dt_b_c_rms = false;
   std::int64_t n_shortconv = 0, n_latent_expert = 0;
-  std::int64_t wkv_head = 0, token_shifts = 0, rescale_every = 0;  ///< RWKV
+  std::int64_t wkv_head = 0, token_shifts = 0, rescale_every = 0;  ///< for RWKV
   std::int64_t n_lora_decay = 0, n_lora_rate = 0, n_lora_value = 0, n_lora_gate = 0, n_lora_mix = 0;
   std::int64_t kda_head = 0;  ///< delta attention with a decay for each channel
   std::int64_t indexer_heads = 0, indexer_head = 0, indexer_top_k = 0;
-  std::int64_t relative_buckets = 0;  ///< T5
-  std::vector<bool> indexes;          ///< per layer: it chooses for itself what it looks at
-  std::int64_t n_embd_per_layer = 0;  ///< of a second embedding, which every layer has a part of
+  std::int64_t relative_buckets = 0;  ///< for T5
+  std::vector<bool> indexes;          ///< for each layer: it chooses itself at which cells it looks
+  std::int64_t n_embd_per_layer = 0;  ///< the width of each layer's part of a second embedding
 
   bool causal = true;
-  std::int64_t pooling = 0;   ///< pooling_type of the file
-  bool no_cache = false;      ///< attention within the batch alone
-  bool has_encoder = false;   ///< then rows of output are reserved for a whole batch
-  bool unused_cache = false;  ///< there is one all the same
-  bool embeds = false;        ///< what comes out are not logits
+  std::int64_t pooling = 0;   ///< the file's pooling_type
+  bool no_cache = false;      ///< attention sees only the batch
+  bool has_encoder = false;   ///< rows of output are reserved for a whole batch
+  bool unused_cache = false;  ///< there is a cache all the same
+  bool embeds = false;        ///< the results are embeddings and not logits
   bool attn_soft_cap = false;
-  bool never_flash = false;      ///< flash attention is turned off for this kind of model
-  bool mrope = false;            ///< four positions a token
-  std::int64_t n_deepstack = 0;  ///< layers that add image features of their own
+  bool never_flash = false;      ///< flash attention is switched off for this kind of model
+  bool mrope = false;            ///< a token has four positions
+  std::int64_t n_deepstack = 0;  ///< the number of layers to which image features are added
   double clamp_kqv = 0, max_alibi_bias = 0, embedding_scale = 0, residual_scale = 0;
-  double attn_value_scale = 0;  ///< of what attention gives
+  double attn_value_scale = 0;  ///< scales the output of attention
   double logit_scale = 0, final_logit_softcapping = 0, attn_temp_scale = 0;
-  bool usually_tied = false;  ///< models of this kind have no output matrix of their own
-  bool is_70b = false;        ///< llama-quantize gives these better values
+  bool usually_tied = false;  ///< models of this kind usually have no output matrix of their own
+  bool is_70b = false;        ///< llama-quantize gives better types to the values of these models
 
   std::int64_t n_layer() const { return n_layer_all - n_layer_nextn; }
   std::int64_t n_head(std::int64_t il = 0) const { return head[static_cast<std::size_t>(il)]; }
@@ -99,18 +102,21 @@ struct Hyperparameters {
     return n_layer_kv_from_start < 0 || il < n_layer_kv_from_start;
   }
 
-  /// Recurrent states can go back by some tokens (llama-arch.cpp, llm_arch_supports_rs_rollback).
+  /// Whether recurrent states can go back by a few tokens (llama-arch.cpp,
+  /// llm_arch_supports_rs_rollback).
   bool keeps_snapshots() const { return arch == "qwen35" || arch == "qwen35moe"; }
 
-  /// Elements of a layer's convolution and scan states per sequence.
+  /// The elements of a layer's convolution states and scan states, for each sequence.
   std::int64_t n_embd_r() const;
   std::int64_t n_embd_s() const;
 
-  /// The key of the pattern, else a full layer after `period` - 1 (or before, `dense_first`).
+  /// Reads the key of the pattern, which is a list or a period; `period` replaces a key that is
+  /// missing. Of that many layers, the last one has full attention, or with `dense_first` the first
+  /// one.
   void read_swa_pattern(KeyReader& keys, std::int64_t period, bool dense_first = false);
 };
 
-/// The keys that all architectures share.
+/// Reads the keys that all architectures share.
 Hyperparameters read_common(KeyReader& keys, std::string arch);
 
 }  // namespace memtape::llamacpp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement: which device each layer belongs to and which buffer each weight goes to
+// Placement: to which device each layer belongs and to which buffer each weight goes
 // (llama-model.cpp, load_tensors; llama-model-loader.cpp, create_tensor). The last layers go to the
-// GPUs, the output counts as one more, the token embeddings stay on the host.
+// GPUs, the output counts as one more layer, and the token embeddings stay on the host.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ class Placement {
  public:
   Placement(const Hyperparameters& hp, const Settings& settings, const Devices& devices);
 
-  /// The backend of a layer; the one after the last is the output.
+  /// The backend of a layer. The output counts as the layer after the last one.
   int layer(std::int64_t il) const { return layers_[static_cast<std::size_t>(il)]; }
   bool fully_offloaded() const { return fully_offloaded_; }
   bool pipelined() const;
-  /// Where a weight goes; an override that names no buffer is an error.
+  /// The buffer of a weight. It is an error if an override names no known buffer.
   Result<const ggml::BufferType*> buffer_of(const Weight& weight) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projector: the tower that sees or hears for a multimodal model, in a file of its own
-// (tools/mtmd/clip.cpp): its weights lie on the first GPU, whichever the model is on.
+// Projector: the tower with which a multimodal model sees or hears. It is in a file of its own
+// (tools/mtmd/clip.cpp), and its weights lie on the first GPU, wherever the model is.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ struct Projector {
   bool on_gpu = true;
 };
 
-/// What a file's metadata say.
+/// Whether the metadata of a file say that it is a projector.
 bool is_projector(const SideModel& file);
-/// Of --mmproj; nothing without one.
+/// The projector that --mmproj names, or nothing without the flag.
 Result<std::optional<Projector>> projector_of(const ServeRequest& request,
                                               const Settings& settings);
 void add_projector_memory(ServerMemory& memory, const Projector& projector);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// --fine-grained-activation-offloading (megatron/core/pipeline_parallel/
-// fine_grained_activation_offload.py): what chosen modules save goes to the host. A module's
-// tensors are a group: saved between its start and its end, copied to the host at its commit, and
-// copied back when backward comes by the start of a later group, so that they arrive in time; a
-// group that nobody called back is copied when its tensors are asked for.
-//
-// The first step tells which groups there are. From the second on the last group of each name stays
-// on the GPU, since backward would wait for it, as do those that backward wants next.
-//
+// --fine-grained-activation-offloading
+// (megatron/core/pipeline_parallel/fine_grained_activation_offload.py): the tensors that chosen
+// modules save go to the host. The tensors of one module form a group. They are saved between its
+// start and its end, copied to the host at its commit, and copied back when backward passes the
+// start of a later group, so that they arrive in time. A group that nobody has called back is
+// copied when its tensors are asked for.
+// The first step shows which groups there are. From the second step on, the last group of each name
+// stays on the GPU, because backward would wait for it, and so do the groups that backward needs
+// next.
 // Invariant: a saved tensor is held by its group until its node asks for it or lets go of it.
 #pragma once
 
@@ -26,15 +26,16 @@ class ActivationOffload final : public ghost::SavedTensorHooks {
 
   explicit ActivationOffload(const Arguments& a);
 
-  /// init_model_chunk_offload_handler: a micro-batch's forward of a virtual stage begins.
+  /// init_model_chunk_offload_handler: the forward of a micro-batch through a virtual stage begins.
   void begin_chunk(std::size_t virtual_stage);
-  /// reset: the micro-batches of a step are through.
+  /// reset: the micro-batches of a step are done.
   void end_step();
 
-  /// fine_grained_offloading_group_start: x itself, from which backward calls the next group back.
+  /// fine_grained_offloading_group_start. It returns x itself; when backward gets there, it calls
+  /// back the next group.
   Tensor start(const Tensor& x, std::string_view module);
-  /// fine_grained_offloading_group_commit: x itself. `released`: what gives its memory back
-  /// although names still hold it.
+  /// fine_grained_offloading_group_commit. It returns x itself. `released` are tensors whose memory
+  /// is freed although names still hold them.
   Tensor commit(const Tensor& x, std::string_view module, const std::vector<Tensor>& released);
 
   std::int64_t pack(const Tensor& tensor) override;
@@ -52,7 +53,8 @@ class ActivationOffload final : public ghost::SavedTensorHooks {
     bool goes = true;
     std::vector<std::size_t> saved = {};
   };
-  /// ChunkOffloadHandler: one micro-batch's pass through a virtual stage; index 0 is no group.
+  /// ChunkOffloadHandler: the pass of one micro-batch through a virtual stage. Index 0 stands for
+  /// no group.
   struct Chunk {
     std::vector<Group> groups = {};
     std::size_t reached = 0;
@@ -77,7 +79,7 @@ class ActivationOffload final : public ghost::SavedTensorHooks {
 
   std::int64_t least_;
   StreamId to_host_, to_device_;
-  std::vector<Saved> saved_;  ///< of this step, by handle
+  std::vector<Saved> saved_;  ///< those of this step, by their handles
 
   bool learns_ = true;
   std::deque<Chunk> chunks_;  ///< in the order of their forward passes
@@ -88,10 +90,10 @@ class ActivationOffload final : public ghost::SavedTensorHooks {
   Chunk* backward_ = nullptr;
 };
 
-/// A module as its layer runs it: alone, or with what it saves on the host.
+/// A module as its layer runs it, either as it is or with its saved tensors on the host.
 class OffloadedModule {
  public:
-  /// `offload`: null for a module whose tensors stay.
+  /// `offload` is null for a module whose tensors stay on the GPU.
   OffloadedModule(ActivationOffload* offload, std::string_view name)
       : offload_(offload), name_(name) {}
 
@@ -103,7 +105,8 @@ class OffloadedModule {
     const ghost::SavedTensorHooksGuard hooks(offload_);
     return run(begun);
   }
-  /// Its tensors go now; `x` is what the module, or what it is part of, has made.
+  /// Sends the module's tensors to the host now. `x` was made by the module or by the part of the
+  /// model around it.
   ghost::Tensor commit(const ghost::Tensor& x, const std::vector<ghost::Tensor>& released) const {
     return offload_ ? offload_->commit(x, name_, released) : x;
   }

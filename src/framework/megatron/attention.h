@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-attention of one rank (megatron/core/transformer/attention.py,
-// multi_latent_attention.py): a column-parallel product for q, k and v, the core, a row-parallel
-// product back. The core is Megatron's own DotProductAttention or one of Transformer Engine's three
-// backends.
+// Self-attention of one rank (megatron/core/transformer/attention.py, multi_latent_attention.py): a
+// column-parallel product for q, k and v, the core, and a row-parallel product back. The core is
+// Megatron's own DotProductAttention or one of Transformer Engine's three backends.
 #pragma once
 
 #include <optional>
@@ -13,8 +12,8 @@ namespace memtape::megatron {
 
 class CheckpointWithoutOutput;
 
-/// What a query may see: for Transformer Engine a padding mask is [b, 1, 1, s], and others follow
-/// from its causal kernels; for the local spec it is spelled out.
+/// What a query may see. For Transformer Engine, a padding mask is [b, 1, 1, s], and other masks
+/// follow from its causal kernels; for the local spec the mask is a whole tensor.
 struct AttentionMask {
   Tensor tensor{};
   bool padding = false;
@@ -22,12 +21,12 @@ struct AttentionMask {
 
 class Attention {
  public:
-  /// `crosses`: keys and values come from another sequence.
+  /// If `crosses` is set, keys and values come from another sequence.
   Attention(const nn::Scope& scope, Rank& rank, bool crosses);
   struct Inputs {
     AttentionMask mask;
     Tensor freqs;    ///< undefined without rotary embeddings
-    Tensor context;  ///< what keys and values are made of, where it is not x
+    Tensor context;  ///< from what keys and values are made, if not from x
   };
   /// The output without its bias.
   Tensor operator()(const Tensor& x, const Inputs& inputs);
@@ -41,7 +40,8 @@ class Attention {
   void build_latent(const nn::Scope& scope);
   Heads projected(const Tensor& x, const Inputs& inputs, CheckpointWithoutOutput& recomputed);
   Heads from_one_product(const Tensor& x, const Tensor& freqs);
-  /// `recomputed`: the up products, whose outputs may go once the core has run.
+  /// `recomputed` is the checkpoint of the up products, whose outputs may be freed once the core
+  /// has run.
   Heads from_latents(const Tensor& x, const Tensor& freqs, CheckpointWithoutOutput& recomputed);
   std::vector<Tensor> up_projected(std::span<const Tensor> latents, const Tensor& freqs);
 

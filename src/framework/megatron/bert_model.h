@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BertModel (megatron/core/models/bert) as examples/bert/pretrain_bert.py runs it: masked words,
-// and by default which of two sentences came first.
+// BertModel (megatron/core/models/bert) as examples/bert/pretrain_bert.py runs it: it predicts
+// masked words and, by default, which of two sentences came first.
 #pragma once
 
 #include "framework/megatron/language_model.h"

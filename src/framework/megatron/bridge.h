@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Megatron-Bridge makes of a transformers configuration beside its shape: Transformer Engine's
-// layers, fused losses, and the experts, routers and further tokens of each family. Source:
-// Megatron-Bridge src/megatron/bridge/models/gpt_provider.py, llama/llama_provider.py,
+// What Megatron-Bridge makes of a transformers configuration in addition to its shape: Transformer
+// Engine's layers, fused losses, and the experts, routers and further tokens of each family.
+// Source: Megatron-Bridge src/megatron/bridge/models/gpt_provider.py, llama/llama_provider.py,
 // mixtral/mixtral_provider.py, qwen/qwen3_moe_bridge.py and deepseek/deepseek_v3_bridge.py.
 #pragma once
 
@@ -14,7 +14,7 @@ struct TrainRecipe;
 
 namespace memtape::megatron {
 
-/// Sets what the provider of the configuration's family sets; `strategy` is --strategy's JSON.
+/// Sets what the provider of the configuration's family sets. `strategy` is the JSON of --strategy.
 void add_bridge(const Config& config, const Config& strategy, const TrainRecipe& recipe,
                 Attributes& attributes);
 

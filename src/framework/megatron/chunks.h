@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chunks of the model that one rank holds (model_provider of the programs) and the buffers that
-// DistributedDataParallel makes of their parameters.
+// The chunks of the model that one rank holds (model_provider of the programs), and the buffers
+// that DistributedDataParallel makes of their parameters.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace memtape::megatron {
 
 using Chunks = std::vector<std::unique_ptr<StageModel>>;
 
-/// Those of pipeline rank `pp`.
+/// The chunks of pipeline rank `pp`.
 Chunks make_chunks(Rank& rank, std::int64_t pp);
 
 /// The buffers of all chunks, in their order.

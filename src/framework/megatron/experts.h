@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The experts of one rank (megatron/core/transformer/moe/experts.py): one MLP after the other
-// (SequentialMLP), or Transformer Engine's grouped products (TEGroupedMLP).
+// The experts of one rank (megatron/core/transformer/moe/experts.py): either one MLP after the
+// other (SequentialMLP), or Transformer Engine's grouped products (TEGroupedMLP).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class CheckpointWithoutOutput;
 class Experts {
  public:
   Experts(const nn::Scope& scope, Rank& rank);
-  /// Tokens sorted by expert, each expert's as many.
+  /// Takes tokens sorted by expert, with equally many for each expert.
   Tensor operator()(const Tokens& tokens);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.autograd.Function on ghost tensors: a forward that says what it saves and a backward that
-// gets it back. Megatron's and Transformer Engine's layers are such functions: autograd sees one
+// torch.autograd.Function on ghost tensors: a forward that says what it saves, and a backward that
+// gets it back. Megatron's and Transformer Engine's layers are such functions, so autograd sees one
 // node for each, whatever they do inside.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace memtape::megatron {
 using ghost::Dims;
 using ghost::Tensor;
 
-/// From ctx.saved_tensors and the gradient of the output to the gradients of the inputs, in the
-/// inputs' order. The gradient of the output lives until this returns.
+/// Computes the gradients of the inputs, in their order, from ctx.saved_tensors and the gradient of
+/// the output. The gradient of the output lives until this returns.
 using Backward = std::function<void(std::span<const Tensor> saved, const Tensor& grad,
                                     ghost::Gradients& inputs)>;
 
-/// What the forward saves, in order; an undefined tensor keeps its place.
+/// What the forward saves, in order. An undefined tensor keeps its place.
 using ToSave = std::vector<Tensor>;
 
 struct FunctionCall {
@@ -29,21 +29,21 @@ struct FunctionCall {
   std::vector<Tensor> inputs;
   std::function<Tensor(ToSave&)> forward;
   Backward backward;
-  /// Whether gradients that Python made stay held by their Python objects, as the goldens of
-  /// NVIDIA's containers show; PyTorch 2.11 itself lets go of them when backward() returns.
+  /// Whether Python objects hold on to gradients that Python has made, as the goldens of NVIDIA's
+  /// containers show. PyTorch 2.11 itself lets go of them when backward() returns.
   bool python_holds = true;
 };
 
-/// Function.apply(inputs...). The forward runs without gradients.
+/// Function.apply(inputs...), whose forward runs without gradients.
 Tensor apply(FunctionCall call);
 
 /// tensor_parallel.checkpoint (CheckpointFunction of megatron/core/tensor_parallel/random.py) of a
-/// function of several tensors: they are kept, the function runs again in backward.
+/// function of several tensors. The tensors are kept, and the function runs again in backward.
 Tensor checkpoint(const std::function<Tensor(std::span<const Tensor>)>& function,
                   const std::vector<Tensor>& inputs);
 
-/// A parameter whose gradient is added to its place in the gradient buffer as soon as it arrives,
-/// and let go of (DistributedDataParallel's hook on AccumulateGrad).
+/// The gradient of such a parameter is added to its place in the gradient buffer as soon as it
+/// arrives, and then dropped (DistributedDataParallel's hook on AccumulateGrad).
 void accumulate_into_buffer(const Tensor& parameter);
 
 }  // namespace memtape::megatron

@@ -7,8 +7,8 @@
 
 namespace memtape::megatron {
 
-/// A micro-batch as the data loader gives it (get_batch_on_this_tp_rank): on ends of the pipeline
-/// only what that end needs.
+/// A micro-batch as the data loader returns it (get_batch_on_this_tp_rank). The first and the last
+/// stage of a pipeline get only what they need.
 struct MicroBatch {
   Tensor tokens, labels, loss_mask, attention_mask, position_ids;
 };
@@ -19,7 +19,7 @@ class GptModel final : public StageModel {
   Tensor forward_step(const Tensor& from_before) override;
 
  private:
-  /// One tensor of a batch: [b, s], or [b, 1, s, keys] where `keys` says how many.
+  /// One tensor of a batch: [b, s], or [b, 1, s, keys] if `keys` is set.
   struct Part {
     Tensor* tensor;
     DType dtype;
@@ -34,7 +34,7 @@ class GptModel final : public StageModel {
   Tensor inverse_frequencies_, cached_freqs_;
   std::optional<Embedding> embedding_;
   std::optional<TransformerBlock> decoder_;
-  std::optional<HybridStack> stack_;  ///< instead of the decoder, in hybrid models
+  std::optional<HybridStack> stack_;  ///< replaces the decoder in hybrid models
   std::optional<MtpBlock> mtp_;
   Tensor output_weight_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HybridStack (megatron/core/models/hybrid/hybrid_block.py): a stack in which a letter of
-// --hybrid-layer-pattern says what each layer is: M Mamba, * attention, - MLP, E experts. Each is
-// followed by bias-dropout-add onto the residual stream.
+// HybridStack (megatron/core/models/hybrid/hybrid_block.py): a stack in which each letter of
+// --hybrid-layer-pattern says what a layer is: M Mamba, * attention, - MLP, E experts. Each layer
+// is followed by bias-dropout-add onto the residual stream.
 #pragma once
 
 #include <deque>
@@ -28,7 +28,7 @@ class HybridLayer {
 
 class HybridStack {
  public:
-  /// Layers [first, first + letters.size()) of the model.
+  /// The layers [first, first + letters.size()) of the model.
   HybridStack(const nn::Scope& scope, Rank& rank, std::string_view letters, bool final_norm);
   Tensor operator()(Tensor hidden_states, const LayerInputs& inputs);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interleaved: forward_backward_pipelining_with_interleaving of pipeline_parallel/schedules.py. The
-// k-th forward and the k-th backward belong to the chunks that get_schedule_table says; what the
-// loop's names hold at each moment is held here by members of the same names.
+// Interleaved: forward_backward_pipelining_with_interleaving of pipeline_parallel/schedules.py.
+// get_schedule_table says to which chunks the k-th forward and the k-th backward belong. Members of
+// the same names hold what the names of the Python loop hold at each moment.
 #pragma once
 
 #include <deque>
@@ -17,17 +17,18 @@ class Interleaved {
   void run();
 
  private:
-  /// Whether a tensor comes while step k runs, and for which chunk it is.
+  /// Whether a tensor arrives while step k runs, and for which chunk.
   struct Arrival {
     bool comes = false;
     std::size_t chunk = 0;
   };
   Arrival arrival(std::int64_t k, bool forward) const;
   std::size_t chunk_of(std::int64_t k, bool forward) const;
-  bool ends_forward(std::int64_t k) const;     ///< the loss: nothing is sent on
-  bool starts_backward(std::int64_t k) const;  ///< the embeddings: nothing is sent back
+  bool ends_forward(std::int64_t k) const;  ///< it ends in the loss, so nothing is sent on
+  /// It starts at the embeddings, so nothing is sent back.
+  bool starts_backward(std::int64_t k) const;
 
-  /// Of the chunk's next forward and backward.
+  /// The moment of the chunk's next forward, and that of its next backward.
   Schedule::Moment forward_moment(std::size_t chunk);
   Schedule::Moment backward_moment(std::size_t chunk);
   std::int64_t stage_of(std::size_t chunk) const;
@@ -38,7 +39,7 @@ class Interleaved {
   void steady_overlapped(std::int64_t k);
   void steady(std::int64_t k);
   void cooldown(std::int64_t k);
-  /// A tensor for this arrival, if there is one, at the end of its chunk's queue.
+  /// Takes a tensor for this arrival, if there is one, and puts it at the end of its chunk's queue.
   Tensor receive_input(const Arrival& from);
   void receive_gradient(const Arrival& from);
 
@@ -48,7 +49,7 @@ class Interleaved {
   bool first_rank_, last_rank_;
   std::int64_t chunks_, total_, warmup_;
   std::vector<std::deque<Tensor>> input_tensors_, output_tensors_, output_tensor_grads_;
-  /// When a chunk's micro-batches run, and how many have begun and ended.
+  /// When the micro-batches of a chunk run, and how many have begun and ended.
   struct Turns {
     std::vector<std::int64_t> forwards, backwards;
     std::size_t begun = 0, ended = 0;

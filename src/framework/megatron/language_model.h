@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the language models of megatron/core/models share (common/language_module,
-// common/embeddings, transformer/transformer_block.py): StageModel is the part of a model that one
-// virtual stage of a pipeline rank holds; embeddings on the first, the loss on the last.
+// common/embeddings, transformer/transformer_block.py). StageModel is the part of a model that one
+// virtual stage of a pipeline rank holds. The first stage has the embeddings, and the last one has
+// the loss.
 #pragma once
 
 #include <deque>
@@ -11,12 +12,12 @@
 
 namespace memtape::megatron {
 
-/// One chunk of the model: which layers, and whether the ends are its.
+/// One chunk of the model: its layers, and whether it has the two ends.
 struct ChunkPlace {
   std::int64_t first_layer = 0, layers = 0;
   std::size_t virtual_stage = 0;
   bool first = false, last = false;  ///< pre_process, post_process
-  bool mtp = false;                  ///< the layers that predict further tokens
+  bool mtp = false;                  ///< it has the layers that predict further tokens
   bool final_norm = false;
 };
 
@@ -30,12 +31,13 @@ class StageModel {
   StageModel(const StageModel&) = delete;
   StageModel& operator=(const StageModel&) = delete;
 
-  /// forward_step_func of the program with its get_batch and loss_func: from what the stage before
-  /// sent, if there is one, to the hidden states for the next or to the loss.
+  /// forward_step_func of the program with its get_batch and loss_func. It takes what the stage
+  /// before has sent, if there is one, and returns the hidden states for the next stage, or the
+  /// loss.
   virtual Tensor forward_step(const Tensor& from_before) = 0;
 
   const ChunkPlace& place() const { return place_; }
-  /// Where in Rank::kept this chunk's places begin.
+  /// The place in Rank::kept at which those of this chunk begin.
   std::size_t first_kept() const { return first_kept_; }
   nn::ModuleNode& root() { return tree_.root(); }
 
@@ -46,11 +48,11 @@ class StageModel {
   ChunkPlace place_;
   nn::ModuleTree tree_;
   std::size_t first_kept_;
-  /// decoder.input_tensor: what the stage before sent last; it stays until the next arrives.
+  /// decoder.input_tensor: what the stage before sent last. It stays until the next one arrives.
   Tensor input_tensor_;
 };
 
-/// Which tokens are of other ranks' rows of the vocabulary.
+/// Which tokens belong to rows of the vocabulary that other ranks hold.
 Tensor outside_of_shard(const Tensor& tokens);
 /// tokens.clone() - vocab_start_index.
 Tensor counted_from_shard(const Tensor& tokens);
@@ -58,7 +60,7 @@ Tensor counted_from_shard(const Tensor& tokens);
 /// LanguageModelEmbedding over VocabParallelEmbedding.
 class Embedding {
  public:
-  /// `token_types`: how many kinds of tokens have an embedding of their own (BERT's two).
+  /// `token_types` is the number of kinds of tokens that have an embedding (two in BERT).
   Embedding(const nn::Scope& scope, Rank& rank, std::int64_t token_types);
   Tensor operator()(const Tensor& tokens, const Tensor& position_ids);
   const Tensor& word_weight() const { return words_; }
@@ -71,13 +73,13 @@ class Embedding {
   Tensor words_, positions_, types_;
 };
 
-/// TransformerBlock: layers, and the norm behind the last of them.
+/// TransformerBlock: the layers, and the norm after the last of them.
 class TransformerBlock {
  public:
   struct Shape {
     std::int64_t first_layer = 0, layers = 0;
     bool final_norm = false;
-    bool crosses = false;  ///< each layer attends to a context, too
+    bool crosses = false;  ///< each layer also attends to a context
   };
   TransformerBlock(const nn::Scope& scope, Rank& rank, const Shape& shape);
   Tensor operator()(Tensor hidden_states, const LayerInputs& inputs);
@@ -90,17 +92,18 @@ class TransformerBlock {
   std::optional<Norm> final_norm_;
 };
 
-/// vocab_parallel_cross_entropy, fused or not (megatron/core/tensor_parallel/cross_entropy.py).
+/// vocab_parallel_cross_entropy, either fused or not
+/// (megatron/core/tensor_parallel/cross_entropy.py).
 Tensor vocab_parallel_cross_entropy(const Arguments& a, const Tensor& logits, const Tensor& target);
 
-/// compute_language_model_loss: labels [b s] to [s b] and the losses back.
+/// compute_language_model_loss, which turns the labels from [b s] to [s b], and the losses back.
 Tensor language_model_loss(const Arguments& a, const Tensor& logits, const Tensor& labels);
 
-/// ColumnParallelLinear of the output layer: a weight that may be the embedding's, and perhaps a
+/// ColumnParallelLinear of the output layer. Its weight may be the embedding's, and it may have a
 /// bias.
 Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight, const Tensor& bias);
 
-/// loss_func of the programs: the losses that the mask leaves, summed.
+/// loss_func of the programs: the sum of the losses that the mask keeps.
 Tensor masked_sum(const Tensor& losses, const Tensor& loss_mask);
 
 }  // namespace memtape::megatron

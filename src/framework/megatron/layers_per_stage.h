@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many layers each pipeline rank and virtual stage holds (get_num_layers_to_build of
-// megatron/core/transformer/transformer_block.py): an even split, a split with its own first and
-// last stage, one that counts embedding and loss as layers, or a layout in letters.
+// megatron/core/transformer/transformer_block.py): an even split, a split in which the first and
+// the last stage have their own sizes, one that counts embedding and loss as layers, or a layout in
+// letters.
 #pragma once
 
 #include "framework/megatron/arguments.h"
@@ -9,7 +10,8 @@
 namespace memtape::megatron {
 
 struct StageSplit {
-  std::optional<std::int64_t> first, last;  ///< layers of the first and the last pipeline rank
+  /// The layers of the first and of the last pipeline rank.
+  std::optional<std::int64_t> first, last;
   bool embedding_counts = false, loss_counts = false;
   std::string layout;  ///< --pipeline-model-parallel-layout
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linear layers of Megatron-LM: products whose weight lies in shards over the tensor parallel
-// ranks. Two sources, one shape: megatron/core/tensor_parallel/layers.py (the local spec) and
-// Transformer Engine's Linear and LayerNormLinear (pytorch/module/linear.py,
+// The linear layers of Megatron-LM: products whose weight is divided over the tensor parallel
+// ranks. They have two sources with the same shape: megatron/core/tensor_parallel/layers.py (the
+// local spec), and Transformer Engine's Linear and LayerNormLinear (pytorch/module/linear.py,
 // layernorm_linear.py), which also normalise their input.
 #pragma once
 
@@ -16,50 +16,50 @@
 
 namespace memtape::megatron {
 
-/// What layers share on one rank: the arguments and Megatron's GlobalMemoryBuffer, whose one buffer
-/// named "mpu" serves scores and gathered inputs alike and only grows
+/// What the layers on one rank share: the arguments, and Megatron's GlobalMemoryBuffer. Its one
+/// buffer, named "mpu", serves scores and gathered inputs alike and never shrinks
 /// (megatron/core/utils.py).
 class Rank {
  public:
   Rank(const Arguments& arguments, std::int64_t tensor_rank);
 
-  /// The workspace of this thread's cuBLAS handle, where CUBLAS_WORKSPACE_CONFIG says its size.
-  /// Called behind each of PyTorch's products, which take their output first.
+  /// The workspace of this thread's cuBLAS handle, if CUBLAS_WORKSPACE_CONFIG gives its size. It is
+  /// called after each of PyTorch's products, because they take their output first.
   void use_cublas();
 
   /// get_global_memory_buffer().get_tensor(sizes, dtype, "mpu")
   Tensor global_buffer(const Dims& sizes, DType dtype);
-  /// Transformer Engine's cuBLAS workspace, taken at its first product and kept
+  /// Transformer Engine's cuBLAS workspace, which the first product takes and keeps
   /// (get_cublas_workspace_size_bytes of pytorch/module/base.py).
   void use_te_workspace();
-  /// That of products that overlap with messages, for as many streams as may be in use.
+  /// The workspace of products that overlap with messages, for as many streams as may be in use.
   void use_overlap_workspace();
-  /// Those of its grouped products, one for each of four streams.
+  /// The workspaces of grouped products, one for each of four streams.
   void use_grouped_workspaces();
-  /// get_dummy_wgrad of pytorch/module/base.py: what autograd is handed instead of a gradient that
-  /// was accumulated into the buffer; one per shape, kept.
+  /// get_dummy_wgrad of pytorch/module/base.py: autograd gets this tensor instead of a gradient
+  /// that was accumulated into the buffer. There is one for each shape, and it is kept.
   Tensor dummy_wgrad(const Dims& sizes, DType dtype);
 
-  /// A module by its name in --offload-modules.
+  /// The module with that name in --offload-modules.
   OffloadedModule offloaded(std::string_view module) const {
     return {a.offloads(module) ? offload.get() : nullptr, module};
   }
 
-  /// get_cp_stream: the other of the two streams that ring attention takes turns on.
+  /// get_cp_stream: the second of the two streams between which ring attention alternates.
   StreamId cp_stream();
 
-  /// grad_output_buffer: gradients of logits whose product with the input waits for the end of the
-  /// schedule (defer_embedding_wgrad_compute).
+  /// grad_output_buffer: the gradients of logits whose product with the input is deferred to the
+  /// end of the schedule (defer_embedding_wgrad_compute).
   std::vector<Tensor> deferred;
   /// embedding_activation_buffer: the inputs of those products, with their history.
   std::vector<Tensor> deferred_inputs;
 
-  /// Where modules keep tensors of their last pass until the next one.
+  /// The members in which modules keep tensors of their last pass until the next one.
   std::vector<Tensor*> kept;
-  /// The values of save_to_aux_losses_tracker, by LossKind.
+  /// The values of save_to_aux_losses_tracker, indexed by LossKind.
   std::array<Tensor, kLossKinds> loss_trackers;
 
-  /// Null where nothing is offloaded.
+  /// It is null if nothing is offloaded.
   ghost::Ptr<ActivationOffload> offload;
 
   const Arguments& a;
@@ -75,13 +75,14 @@ enum class Split { column, row };
 
 /// How a linear layer is built.
 struct LinearShape {
-  std::int64_t in = 0, out = 0;  ///< of the whole layer
+  std::int64_t in = 0, out = 0;  ///< those of the whole layer
   Split split = Split::column;
   bool bias = false;
   bool adds_bias = false;  ///< adds it; otherwise the caller does (skip_bias_add)
   bool norm = false;       ///< Transformer Engine's LayerNormLinear
-  std::int64_t parts = 0;  ///< over how many ranks; 0: the tensor parallel size
-  bool gathers = true;     ///< sequence parallel: gathers its input, scatters its output
+  /// The number of ranks over which it is divided; 0: the tensor parallel size.
+  std::int64_t parts = 0;
+  bool gathers = true;  ///< sequence parallel: it gathers its input or scatters its output
 };
 
 class Linear {
@@ -96,30 +97,31 @@ class Linear {
   Tensor te_forward(const Tensor& x);
   Tensor te_product(const Tensor& x, ToSave& save);
   bool sequence_parallel() const;
-  /// get_weight_workspace of pytorch/module/base.py: the weight in fp8, kept from micro-batch to
-  /// micro-batch and step to step.
+  /// get_weight_workspace of pytorch/module/base.py: the weight in fp8, which is kept from one
+  /// micro-batch and one step to the next.
   void cache_weight();
   Tensor added_bias() const;
 
   Rank& rank_;
   LinearShape shape_;
   ScopeId scope_;
-  Tensor weight_rows_, weight_columns_, weight_scale_;  ///< fp8
+  Tensor weight_rows_, weight_columns_, weight_scale_;  ///< for fp8
 };
 
-/// An input gradient or an output that sequence parallelism scatters: 1/tp of the rows.
+/// What sequence parallelism scatters, an input gradient or an output: 1/parts of the rows.
 Tensor scattered(const Tensor& x, std::int64_t parts);
 
-/// x gathered along its first dimension from `parts` ranks, into new memory.
+/// x, gathered along its first dimension from `parts` ranks into new memory.
 Tensor gathered(const Tensor& x, std::int64_t parts);
 
-/// reduce_scatter_to_sequence_parallel_region: 1/parts of the rows; backward gathers them.
+/// reduce_scatter_to_sequence_parallel_region: 1/parts of the rows. Backward gathers them.
 Tensor scatter_rows(const Tensor& x, std::int64_t parts);
 
-/// gather_from_sequence_parallel_region: the rows of all tensor parallel ranks; backward scatters.
+/// gather_from_sequence_parallel_region: the rows of all tensor parallel ranks. Backward scatters
+/// them.
 Tensor gather_rows(const Tensor& x, std::int64_t parts);
 
-/// TENorm, or torch's own norm in the local spec, over the last dimension.
+/// TENorm, or torch's own norm in the local spec. It normalises over the last dimension.
 class Norm {
  public:
   Norm(const nn::Scope& scope, Rank& rank, std::int64_t width);

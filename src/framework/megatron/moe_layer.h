@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MoELayer (megatron/core/transformer/moe/moe_layer.py): a router, tokens sent to where their
-// experts are, the experts of this rank, and the way back; experts that all tokens share besides.
+// MoELayer (megatron/core/transformer/moe/moe_layer.py): a router, tokens that are sent to where
+// their experts are, the experts of this rank, the way back, and experts that all tokens share.
 #pragma once
 
 #include <memory>

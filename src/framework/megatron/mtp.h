@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-token prediction (megatron/core/transformer/multi_token_prediction.py): behind the decoder,
-// layers that each look one token further. A layer joins the hidden states with the embeddings of
-// the tokens one place on, projects both to one width and runs a transformer layer; each depth has
-// a loss of its own over the same output layer.
+// Multi-token prediction (megatron/core/transformer/multi_token_prediction.py): layers after the
+// decoder that each look one token further ahead. Such a layer joins the hidden states with the
+// embeddings of the tokens one place later, projects both to one width and runs a transformer
+// layer. Each depth has its own loss over the same output layer.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace memtape::megatron {
 
-/// What a micro-batch brings to the layers.
+/// What a micro-batch gives to these layers.
 struct MtpInputs {
   Tensor tokens, position_ids;
   const LayerInputs& layer;
@@ -22,7 +22,7 @@ struct MtpInputs {
 class MtpBlock {
  public:
   MtpBlock(const nn::Scope& scope, Rank& rank, bool experts);
-  /// The hidden states of the decoder and of every depth, one behind the other.
+  /// The hidden states of the decoder and of every depth, one after the other.
   Tensor operator()(const Tensor& hidden_states, MtpInputs inputs, Embedding& embedding);
 
  private:
@@ -35,20 +35,20 @@ class MtpBlock {
     Norm enorm, hnorm;
     Linear eh_proj;
     std::optional<TransformerLayer> layer;
-    std::optional<HybridStack> stack;  ///< of hybrid models
+    std::optional<HybridStack> stack;  ///< set in hybrid models
     Norm final_norm;
   };
   std::deque<Layer> layers_;
   Rank& rank_;
 };
 
-/// What the losses of the depths are made of.
+/// What the losses of the depths are made from.
 struct MtpLabels {
   Tensor labels, loss_mask;
 };
 
-/// process_mtp_loss: the decoder's hidden states, out of what MtpBlock gave, with the losses of the
-/// depths hung onto them.
+/// process_mtp_loss: takes the decoder's hidden states out of what MtpBlock returned, and attaches
+/// the losses of the depths to them.
 Tensor with_mtp_losses(Rank& rank, const Tensor& hidden_states, const Tensor& output_weight,
                        MtpLabels labels);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Megatron's optimizers (megatron/core/optimizer): Adam on float32 copies of the parameters, whole
-// (Float16OptimizerWithFloat16Params) or of the shard this rank holds (DistributedOptimizer).
-// Adam is Transformer Engine's FusedAdam, whose kernels take no memory, or, where that is not
-// installed, torch's. With Muon the matrices are its own.
+// Megatron's optimizers (megatron/core/optimizer): Adam on float32 copies of the parameters, either
+// of whole parameters (Float16OptimizerWithFloat16Params) or of the shard that this rank holds
+// (DistributedOptimizer). Adam is Transformer Engine's FusedAdam, whose kernels take no memory, or
+// torch's if that is not installed. Muon handles matrices itself.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace memtape::megatron {
 
 class MegatronOptimizer {
  public:
-  /// `shard`: which of the shards of each buffer this rank holds, [dense, expert].
+  /// `shard` says which shard of each buffer this rank holds, as [dense, expert].
   MegatronOptimizer(const Arguments& a, std::vector<ParamAndGradBuffer>& buffers,
                     std::array<std::int64_t, 2> shard);
-  /// optimizer.zero_grad(): at the start of the next step, so that copies of gradients live on
+  /// optimizer.zero_grad(). It runs at the start of the next step, so copies of gradients live on
   /// between steps.
   void zero_grad();
-  /// `overflows`: gradients in fp16 are not finite yet, which ends the step before the update
-  /// (MixedPrecisionOptimizer.step).
+  /// `overflows` means that gradients in fp16 are not finite yet. Then the step ends before the
+  /// update (MixedPrecisionOptimizer.step).
   void step(bool overflows);
   Bytes state_bytes() const;
   /// get_loss_scale().
@@ -36,7 +36,8 @@ class MegatronOptimizer {
     const ParamAndGradBuffer* buffer = nullptr;
     Dims sizes;
     bool decays = true, muon = false;
-    bool counted = true;  ///< for its zeros: param_is_not_shared, ..._tensor_parallel_duplicate
+    /// Its zeros are counted: param_is_not_shared, ..._tensor_parallel_duplicate.
+    bool counted = true;
   };
   void add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter, const Range& held);
   void take_scalars(bool experts);
@@ -52,7 +53,7 @@ class MegatronOptimizer {
   const Arguments& a_;
   const std::vector<ParamAndGradBuffer>& buffers_;
   std::vector<Main> mains_;
-  std::vector<Tensor> gradients_;  ///< main_param.grad of each
+  std::vector<Tensor> gradients_;  ///< main_param.grad of each parameter
   std::vector<Tensor> scalars_;
   std::vector<std::unique_ptr<torch::Optimizer>> torch_adams_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pretrain() of Megatron-LM (megatron/training/training.py) as one rank runs it: the model's
-// chunks, their buffers, the optimizer, and steps of the pipeline's schedule.
+// pretrain() of Megatron-LM (megatron/training/training.py) as one rank runs it: it makes the
+// model's chunks, their buffers and the optimizer, and runs steps of the pipeline's schedule.
 #pragma once
 
 #include "framework/megatron/arguments.h"
@@ -10,13 +10,13 @@ namespace memtape::megatron {
 
 Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments& arguments,
                                      const ghost::DeviceTraits& device, int rank);
-/// The same, with micro-batches that are alike written down or all of them run.
+/// The same. It says whether micro-batches that are alike are written down or all run.
 Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments& arguments,
                                      const ghost::DeviceTraits& device, int rank,
                                      torch::EqualLayerRuns runs);
 
-/// Ranks that hold the same sizes: those of one pipeline stage and, with the distributed optimizer,
-/// of one shard.
+/// The classes of ranks that hold the same sizes: those of one pipeline stage and, with the
+/// distributed optimizer, of one shard.
 Result<std::vector<torch::RankClass>> rank_classes(const TrainRecipe& recipe,
                                                    const Arguments& arguments);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopKRouter (megatron/core/transformer/moe/router.py, moe_utils.py): for each token and expert a
-// weight and whether the token goes there, [tokens, experts], and the losses that spread tokens.
+// TopKRouter (megatron/core/transformer/moe/router.py, moe_utils.py): it gives a weight for each
+// token and expert and says whether the token goes there, as [tokens, experts], and it computes the
+// losses that spread tokens over experts.
 #pragma once
 
 #include "framework/megatron/linear.h"
@@ -12,14 +13,15 @@ struct Routing {
 };
 
 class Router {
-  /// The weights of a token's experts, which they are, and what both were made of.
+  /// The weights of a token's experts, which experts these are, and the scores from which both were
+  /// made.
   struct Scored {
     Tensor probs, indices, scores, scores_for_routing, unused;
   };
 
  public:
   Router(const nn::Scope& scope, Rank& rank);
-  /// Of hidden states [sequence, batch, hidden].
+  /// Routes hidden states [sequence, batch, hidden].
   Routing operator()(const Tensor& x);
 
  private:
@@ -38,7 +40,7 @@ class Router {
   Rank& rank_;
   const MoeArguments& moe_;
   Tensor weight_, bias_, expert_bias_, tokens_per_expert_;
-  Tensor global_tokens_, steps_;  ///< of the global loss
+  Tensor global_tokens_, steps_;  ///< for the global loss
 };
 
 }  // namespace memtape::megatron

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline schedules (megatron/core/pipeline_parallel/schedules.py): in which order one rank runs
-// the forwards and backwards of its chunks, and which micro-batches are alive meanwhile. A tensor
-// from another stage is memory that the receiver takes before it arrives; a sent output is let go
-// of at once (deallocate_pipeline_outputs).
+// Pipeline schedules (megatron/core/pipeline_parallel/schedules.py): the order in which one rank
+// runs the forwards and backwards of its chunks, which decides which micro-batches are alive at the
+// same time. The receiver allocates the memory for a tensor from another stage before the tensor
+// arrives. An output that was sent is freed at once (deallocate_pipeline_outputs).
 #pragma once
 
 #include <memory>
@@ -15,11 +15,12 @@ namespace memtape::megatron {
 
 class Schedule {
  public:
-  /// `writes`: micro-batches like those before them may be written down instead of run.
+  /// If `writes` is set, micro-batches that are like earlier ones may be written down instead of
+  /// run.
   Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks, std::int64_t pp_rank,
            bool writes);
 
-  /// All micro-batches of one step, forward and backward.
+  /// Runs all micro-batches of one step, forward and backward.
   void run(int step);
   /// config.grad_scale_func: the optimizer's scale_loss.
   void scale_loss_by(const Tensor& scale) { scale_ = scale; }
@@ -31,8 +32,8 @@ class Schedule {
   struct Moment {
     int step = 0;
     std::int64_t micro_batch = 0;
-    std::int64_t stage = 0;  ///< of the model, where a rank has several
-    bool is_last = false;    ///< of the chunk's forwards before this one runs backwards
+    std::int64_t stage = 0;  ///< the stage of the model, if a rank has several
+    bool is_last = false;    ///< the last one of the chunk's forwards before this one's backward
   };
   friend class Interleaved;
 
@@ -44,9 +45,9 @@ class Schedule {
 
   InFlight forward(std::size_t chunk, const Tensor& input, Moment at);
   Tensor run_forward(StageModel& chunk, const Tensor& input) const;
-  /// The gradient of the input, if there is one.
+  /// Returns the gradient of the input, if there is one.
   Tensor backward(std::size_t chunk, const InFlight& flight, const Tensor& gradient, Moment at);
-  /// deallocate_output_tensor: the data goes, the history stays.
+  /// deallocate_output_tensor, which frees the data and keeps the history.
   static void deallocate(const Tensor& output);
   static void average(const Tensor& loss);
   void report(const Tensor& loss);
@@ -57,8 +58,10 @@ class Schedule {
   Rank& rank_;
   std::vector<std::unique_ptr<StageModel>>& chunks_;
   std::int64_t pp_rank_;
-  std::vector<ghost::MicroBatches> passes_;  ///< by chunk; none where every one is run
-  std::int64_t skipped_ = 0;  ///< micro-batches that are not run, whose losses are still to come
+  /// One for each chunk; empty if all micro-batches are run.
+  std::vector<ghost::MicroBatches> passes_;
+  /// The micro-batches that are not run and whose losses are still to come.
+  std::int64_t skipped_ = 0;
   Tensor num_tokens_, scale_;
   Tensor aux_scale_;  ///< MoEAuxLossAutoScaler.main_loss_backward_scale
   std::vector<Tensor> reports_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // T5Model (megatron/core/models/T5) as examples/t5/pretrain_t5.py runs it: an encoder, a decoder
-// whose layers also attend to the encoder's output, one embedding for both.
+// whose layers also attend to the encoder's output, and one embedding for both.
 #pragma once
 
 #include "framework/megatron/language_model.h"

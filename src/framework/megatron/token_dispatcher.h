@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// MoETokenDispatcher (megatron/core/transformer/moe/token_dispatcher.py): brings tokens to the
-// ranks that hold their experts, and their outputs back. Two kinds: every rank sees all tokens
-// ("allgather"), or tokens are exchanged ("alltoall"; "flex", whose buffers are its library's, is
-// taken for it). What a dispatcher knows of a routing stays until the next one.
-//
-// A token's rank cannot be known: tokens are spread as ExpertLoad says, evenly unless told
-// otherwise.
+// MoETokenDispatcher (megatron/core/transformer/moe/token_dispatcher.py): it brings tokens to the
+// ranks that hold their experts, and brings the outputs back. There are two kinds: either every
+// rank sees all tokens ("allgather"), or ranks exchange tokens ("alltoall"). "flex" is treated as
+// "alltoall", because only its library knows its buffers. What a dispatcher knows about a routing
+// stays until the next one.
+// The rank to which a token goes cannot be known. So tokens are spread as ExpertLoad says, evenly
+// unless it is told otherwise.
 #pragma once
 
 #include <memory>
@@ -28,11 +28,11 @@ class TokenDispatcher {
   TokenDispatcher(const TokenDispatcher&) = delete;
   TokenDispatcher& operator=(const TokenDispatcher&) = delete;
 
-  /// dispatch_preprocess, of [tokens, hidden].
+  /// dispatch_preprocess of rows [tokens, hidden].
   virtual Tokens preprocess(const Tensor& rows, const Routing& routing) = 0;
   /// token_dispatch
   virtual Tokens dispatch(const Tokens& tokens) = 0;
-  /// dispatch_postprocess: what this rank's experts get, sorted by expert.
+  /// dispatch_postprocess, which returns what the experts of this rank get, sorted by expert.
   virtual Tokens postprocess(const Tokens& tokens) = 0;
   virtual Tensor combine_preprocess(const Tensor& output) = 0;
   /// token_combine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TransformerLayer (megatron/core/transformer/transformer_layer.py): attention and MLP or experts,
-// each behind a norm and followed by bias-dropout-add onto the residual stream.
+// TransformerLayer (megatron/core/transformer/transformer_layer.py): attention, and an MLP or
+// experts. Each comes after a norm and is followed by bias-dropout-add onto the residual stream.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace memtape::megatron {
 struct LayerInputs {
   AttentionMask mask{};
   Tensor rotary_freqs{};
-  Tensor context{};  ///< for attention across: the encoder's output
+  Tensor context{};  ///< the encoder's output, for cross-attention
   AttentionMask context_mask{};
 };
 

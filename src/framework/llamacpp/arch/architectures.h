@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The architectures that llama.cpp knows and memtape builds: each reads its hyperparameters, lists
-// its tensors and builds its graph (src/models/NAME.cpp of llama.cpp).
+// The architectures of llama.cpp that memtape builds. Each reads its hyperparameters, lists its
+// tensors and builds its graph (src/models/NAME.cpp of llama.cpp).
 #pragma once
 
 #include <span>
@@ -16,15 +16,15 @@ struct Architecture {
   void (*read)(Hyperparameters&, KeyReader&);
   void (*list)(const Hyperparameters&, WeightList&);
   void (*build)(GraphBuilder&);
-  void (*build_draft)(GraphBuilder&) = nullptr;  ///< of the draft block, where that is modelled
+  void (*build_draft)(GraphBuilder&) = nullptr;  ///< that of the draft block, if it is modelled
 };
 
 std::span<const Architecture> architectures();
 
-/// Null where there is none of that name.
+/// It is null if there is none with that name.
 const Architecture* find_architecture(std::string_view name);
 
-/// A hint at one of many names: the nearest, or where they are listed.
+/// A hint for a name that was typed: the nearest one, or the place where all are listed.
 std::string hint_at(std::string_view typed, std::span<const std::string_view> names);
 
 namespace arch {

@@ -7,13 +7,13 @@
 
 namespace memtape::llamacpp::arch {
 
-/// Sizes of the states, and which layers are recurrent.
+/// Reads the sizes of the states, and which layers are recurrent.
 void read_delta_net(Hyperparameters& hp, KeyReader& keys);
 
 void list_delta_net(const Hyperparameters& hp, std::int64_t il, WeightList& weights);
 void list_gated_attention(const Hyperparameters& hp, std::int64_t il, WeightList& weights);
 
-/// The output and, behind it, the new states, which go back to the cache.
+/// Returns the output, followed in the same tensor by the new states, which go back to the cache.
 Tensor* delta_net(GraphBuilder& b, std::int64_t il, const ggml::Graph::DeltaNet& net);
 Tensor* delta_net_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x);
 Tensor* gated_attention(GraphBuilder& b, const AttentionInputs& in, std::int64_t il, Tensor* x,

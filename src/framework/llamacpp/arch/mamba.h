@@ -6,7 +6,7 @@
 
 namespace memtape::llamacpp::arch {
 
-/// Sizes of the states; which layers have them is the architecture's.
+/// Reads the sizes of the states. The architecture itself says which layers have them.
 void read_mamba_sizes(Hyperparameters& hp, KeyReader& keys);
 void read_mamba2_sizes(Hyperparameters& hp, KeyReader& keys);
 
