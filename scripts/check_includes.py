@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Includes go one way: a room may include itself and the rooms before it in ROOMS, an app any room, a room never an app.
 
-Rooms that share a rank (the framework folders) may not include each other, but for those of BUILDS_ON; all may build on framework/torch
-and framework/serving,
+Rooms that share a rank (the framework folders) may not include each other, but for those of BUILDS_ON; all may build on framework/torch,
 and what lies in src/framework itself, which lists their dialects, sees them all. Prints one line per include that breaks this.
 """
 import pathlib
@@ -11,11 +10,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROOMS = ["base", "release", "option", "tape", "allocator", "timeline", "outcome", "mesh", "model", "ghost", "nn", "family", "ggml", "workload", "time", "framework",
-         "formats", "evidence", "report", "predict", "plan", "launch", "exports", "answer"]
+ROOMS = ["base", "release", "option", "tape", "allocator", "timeline", "outcome", "mesh", "model", "ghost", "nn", "family", "ggml", "workload",
+         "time", "serving", "framework", "formats", "evidence", "report", "predict", "plan", "launch", "exports", "answer"]
 SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-BUILT_ON_BY_ALL = {"framework/torch", "framework/serving"}
+BUILT_ON_BY_ALL = {"framework/torch"}
 BUILDS_ON = {  # a framework that another is made of
     "framework/fsdp1": {"framework/ddp"},
     "framework/litgpt": {"framework/transformers"},  # bitsandbytes

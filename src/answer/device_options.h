@@ -6,8 +6,8 @@
 
 #include "answer/outside.h"
 #include "base/result.h"
-#include "framework/serving/serve_engine.h"
 #include "option/given.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::answer {
 

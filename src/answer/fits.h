@@ -13,9 +13,9 @@
 
 #include "answer/options.h"
 #include "answer/outside.h"
-#include "framework/serving/serve_engine.h"
 #include "model/catalog.h"
 #include "option/option.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::answer {
 

@@ -11,7 +11,7 @@
 
 #include "answer/options.h"
 #include "answer/outside.h"
-#include "framework/serving/serve_engine.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::answer {
 

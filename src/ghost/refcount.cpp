@@ -17,8 +17,6 @@ std::vector<std::unique_ptr<std::byte[]>>& chunks() {
 
 }  // namespace
 
-constinit thread_local std::array<Pool::Free*, Pool::kLargest / Pool::kStep> Pool::lists_{};
-
 void Pool::refill(std::size_t slot) {
   const std::size_t size = (slot + 1) * kStep;
   std::byte* chunk =

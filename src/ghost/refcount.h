@@ -39,7 +39,7 @@ class Pool {
   static std::size_t slot(std::size_t bytes) { return (bytes - 1) / kStep; }
   static void refill(std::size_t slot);
 
-  static constinit thread_local std::array<Free*, kLargest / kStep> lists_;
+  inline static constinit thread_local std::array<Free*, kLargest / kStep> lists_{};
 };
 
 /// Base of what Ptr counts. `T` is the derived class; a T with virtual functions must have a

@@ -5,8 +5,8 @@
 
 #include <span>
 
-#include "framework/serving/serve_engine.h"
 #include "launch/flags.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::launch {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "framework/serving/serve_engine.h"
+#include "serving/serve_engine.h"
 
 namespace memtape {
 

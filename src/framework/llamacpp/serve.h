@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "framework/serving/serve_engine.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::llamacpp {
 

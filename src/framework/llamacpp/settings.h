@@ -12,7 +12,7 @@
 #include "framework/llamacpp/build.h"
 #include "framework/llamacpp/file_type.h"
 #include "framework/llamacpp/hyperparameters.h"
-#include "framework/serving/serve_engine.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::llamacpp {
 

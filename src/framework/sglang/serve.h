@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "framework/serving/serve_engine.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::sglang {
 

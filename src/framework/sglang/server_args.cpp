@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "framework/serving/engine_release.h"
-#include "framework/serving/serve_gpus.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/reported_memory.h"
 #include "model/type_of.h"
+#include "serving/engine_release.h"
+#include "serving/serve_gpus.h"
 
 namespace memtape::sglang {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "framework/serving/serve_engine.h"
 #include "framework/sglang/versions.h"
 #include "framework/vllm/settings.h"
 #include "model/config.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::sglang {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "framework/serving/serve_engine.h"
 #include "framework/transformers/generate.h"
 #include "outcome/serve_answer.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::transformers {
 

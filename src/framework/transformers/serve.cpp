@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "allocator/placement.h"
-#include "framework/serving/serve_gpus.h"
 #include "framework/transformers/generation_flags.h"
 #include "ghost/device_traits.h"
 #include "mesh/torch_support.h"
 #include "model/type_of.h"
+#include "serving/serve_gpus.h"
 #include "timeline/play.h"
 
 namespace memtape::transformers {

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "framework/serving/serve_engine.h"
 #include "framework/transformers/generate.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::transformers {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "framework/serving/serve_engine.h"
 #include "framework/vllm/settings.h"
+#include "serving/serve_engine.h"
 
 namespace memtape::vllm {
 

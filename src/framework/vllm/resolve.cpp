@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "framework/serving/engine_release.h"
-#include "framework/serving/serve_gpus.h"
 #include "framework/vllm/graphs.h"
 #include "framework/vllm/refusals.h"
 #include "framework/vllm/speculation.h"
 #include "ghost/device_traits.h"
 #include "model/config_overrides.h"
 #include "model/type_of.h"
+#include "serving/engine_release.h"
+#include "serving/serve_gpus.h"
 
 namespace memtape::vllm {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --engine-version, as vLLM and SGLang take it.
-#include "framework/serving/engine_release.h"
+#include "serving/engine_release.h"
 
 #include <gtest/gtest.h>
 

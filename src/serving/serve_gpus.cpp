@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/serving/serve_gpus.h"
+#include "serving/serve_gpus.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/serving/engine_release.h"
+#include "serving/engine_release.h"
 
 #include <fmt/format.h>
 

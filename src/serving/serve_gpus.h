@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "framework/serving/serve_engine.h"
+#include "serving/serve_engine.h"
 
 namespace memtape {
 
