@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop around accelerate that transformers' examples without Trainer share (5.17,
 // examples/pytorch, run_*_no_trainer.py; accelerate 1.15, accelerator.py, data_loader.py,
-// optimizer.py): AdamW over two groups of parameters, no clipping, an evaluation behind the epoch.
-// What a step leaves in Python's names lives until the next has its own: the batch, the outputs
-// with their logits, and the keys and values that a decoder's forward caches, since the
-// configuration's use_cache is left as it is.
+// optimizer.py): AdamW over two groups of parameters, no clipping, and an evaluation after the
+// epoch. What a step leaves in Python's names lives until the next step replaces it: the batch, the
+// outputs with their logits, and the keys and values that a decoder's forward caches, because the
+// loop does not switch off use_cache of the configuration.
 #pragma once
 
 #include "base/result.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bitsandbytes' optimizers (0.50, optim/optimizer.py, lion.py, ademamix.py) as Trainer makes them:
-// states of one byte with a float32 maximum for each 256 of them, or of float32; paged ones keep
-// states of 100,000 elements or more in managed memory, which torch does not count.
+// bitsandbytes' optimizers (0.50, optim/optimizer.py, lion.py, ademamix.py) as Trainer makes them.
+// Their states are bytes with a float32 maximum for every 256 of them, or float32 numbers. Paged
+// optimizers keep states of 100,000 elements or more in managed memory, which torch does not count.
 #pragma once
 
 #include <unordered_set>
@@ -15,13 +15,13 @@ using ghost::Tensor;
 
 class BitsAndBytesOptimizer : public torch::Optimizer {
  public:
-  /// `in_32_bit`: parameters that GlobalOptimManager overrides, Trainer's embeddings.
+  /// `in_32_bit` are parameters that GlobalOptimManager overrides, which are Trainer's embeddings.
   BitsAndBytesOptimizer(torch::TensorList parameters, const BitsAndBytesOptim& optim,
                         std::unordered_set<const ghost::TensorImpl*> in_32_bit);
 
-  /// Bytes of states in managed memory.
+  /// The bytes of the states in managed memory.
   Bytes managed_bytes() const { return managed_bytes_; }
-  /// With the quantization maps, which all states of 8 bits share.
+  /// The bytes of all states, with the quantization maps that all 8-bit states share.
   Bytes state_bytes() const override;
 
  protected:

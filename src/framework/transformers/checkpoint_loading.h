@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How from_pretrained (transformers 5.17, core_model_loading.py, modeling_utils.py) brings tensors
-// of a model that was laid out without memory to the GPU.
+// How from_pretrained (transformers 5.17, core_model_loading.py, modeling_utils.py) brings the
+// tensors of a model that was made without memory to the GPU.
 #pragma once
 
 #include <string_view>
@@ -14,9 +14,9 @@ namespace memtape::transformers {
 /// dot_natural_key: the order in which tensors arrive.
 bool loads_before(std::string_view a, std::string_view b);
 
-/// get_total_byte_count: what will be loaded, tensor by tensor. In a distributed program a tensor
-/// that transformers' plan for tensor parallelism names counts divided by the number of ranks,
-/// though nothing is cut.
+/// get_total_byte_count: the bytes that will be loaded, tensor by tensor. In a distributed program,
+/// a tensor that transformers' plan for tensor parallelism names counts divided by the number of
+/// ranks, although nothing is divided.
 class BytesToLoad {
  public:
   BytesToLoad(const Config& config, std::int64_t ranks);
@@ -29,12 +29,12 @@ class BytesToLoad {
   Bytes total_ = 0;
 };
 
-/// caching_allocator_warmup: one block of the size of what will be loaded, taken and given back.
+/// caching_allocator_warmup: takes one block of the size that will be loaded, and gives it back.
 void warm_up_allocator(Bytes bytes);
 
 void take_memory(const ghost::Tensor& tensor, Category category);
 
-/// The buffers that no checkpoint holds.
+/// Allocates the buffers that no checkpoint holds.
 void take_buffers(const nn::ModuleNode& node);
 
 }  // namespace memtape::transformers

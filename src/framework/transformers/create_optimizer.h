@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trainer.create_optimizer (transformers 5.17, trainer_optimizer.py): the optimizer that
-// TrainingArguments.optim names, over the parameters in two groups.
+// TrainingArguments.optim names, over two groups of parameters.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,18 @@ namespace memtape::transformers {
 
 struct CreatedOptimizer {
   std::unique_ptr<torch::Optimizer> optimizer;
-  const BitsAndBytesOptimizer* bitsandbytes = nullptr;  ///< the same, when it is one of theirs
-  Lomo* lomo = nullptr;                                 ///< or one of these
+  /// The same optimizer, if it is one of bitsandbytes'.
+  const BitsAndBytesOptimizer* bitsandbytes = nullptr;
+  Lomo* lomo = nullptr;  ///< the same optimizer, if it is LOMO or AdaLOMO
 };
 
 CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model);
-/// The same for a wrapped model: its parameters stand one for one for those of the model, or are
-/// flat ones, whose names spare none the decay.
+/// The same for a wrapped model. Its parameters correspond one by one to those of the model, or
+/// they are flat parameters, all of which have weight decay because of their names.
 CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model,
                                   torch::DrivenModel& wrapper);
 
-/// What such an optimizer refuses, or is not modelled with.
+/// An error for settings that such an optimizer refuses, or with which it is not modelled.
 Result<void> check_optim(const TrainRecipe& recipe);
 
 }  // namespace memtape::transformers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trainer's two groups of parameters: those that weight decay is for come first, then biases and
-// norms (Trainer.create_optimizer, get_decay_parameter_names). The order is that in which
-// optimizers make their states.
+// Trainer's two groups of parameters: first those that have weight decay, then biases and norms
+// (Trainer.create_optimizer, get_decay_parameter_names). Optimizers make their states in this
+// order.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ namespace memtape::transformers {
 
 struct GroupedParameters {
   std::vector<ghost::Tensor> parameters;
-  std::size_t decayed = 0;  ///< so many lead
+  std::size_t decayed = 0;  ///< the number of parameters with weight decay, which come first
 };
 
-/// The trainable parameters in optimizer order.
+/// The trainable parameters in the order of the optimizer.
 GroupedParameters grouped_parameters(family::PretrainedModel& model);
-/// The same where names with one of `parts` in them are spared the decay.
+/// The same, but parameters whose names contain one of `parts` have no weight decay.
 GroupedParameters grouped_by_parts(family::PretrainedModel& model,
                                    std::span<const std::string_view> parts);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // disable_dropout_in_model (trl 1.16, trainer/utils.py): the rates of modules that are nn.Dropout
-// become 0. Layers that ask functional.dropout for a rate of their configuration keep it.
+// become 0. Layers that call functional.dropout with a rate of their configuration keep it.
 #pragma once
 
 #include "model/config.h"
@@ -11,7 +11,7 @@ struct TrainRecipe;
 
 namespace memtape::transformers {
 
-/// Whether the trainer says so of its model.
+/// Whether the trainer disables dropout in its model.
 bool disables_dropout(const TrainRecipe& recipe);
 
 /// The configuration in which the rates of such modules are 0.

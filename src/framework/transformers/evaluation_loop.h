@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trainer.evaluation_loop and prediction_step (transformers 5.17, trainer.py): forwards without
-// gradients, their losses gathered, and with a compute_metrics the logits and labels of all batches
-// side by side on the GPU until eval_accumulation_steps, or the end, move them to the host.
+// gradients, whose losses are gathered. With a compute_metrics, the logits and labels of all
+// batches stay on the GPU until eval_accumulation_steps, or the end of the loop, moves them to the
+// host.
 #pragma once
 
 #include <optional>
@@ -16,16 +17,16 @@ struct TrainRecipe;
 
 namespace memtape::transformers {
 
-/// Why an evaluation that was asked for is left out of the answer, or nothing: the step's figures
-/// stand without it.
+/// Why an evaluation that was asked for is left out of the answer, whose figures are those of the
+/// step without it. It is empty if nothing is left out.
 std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe);
 
-/// What has to be so for the loop to be modelled.
+/// Checks the conditions under which the loop is modelled.
 Result<void> check_evaluation(const TrainRecipe& recipe);
 
 class EvaluationLoop {
  public:
-  /// `of_trl`: the trainer's own objective where it is trl's, or null.
+  /// `of_trl` is the trainer's own objective if it is one of trl's; else it is null.
   EvaluationLoop(const TrainRecipe& recipe, const family::PretrainedModel& model,
                  TrainerObjective& objective, Objective* of_trl, bool shifts_labels)
       : recipe_(recipe),
@@ -37,7 +38,7 @@ class EvaluationLoop {
   void run() const;
 
  private:
-  /// `logits` are all outputs but the loss; labels are the places of answers, too.
+  /// `logits` are all outputs except the loss. `labels` may be the places of answers.
   struct Prediction {
     ghost::Tensor losses;
     std::vector<ghost::Tensor> labels, logits;

@@ -7,10 +7,11 @@
 
 namespace memtape::transformers {
 
-/// gather: every rank's rows in one tensor; a number becomes a row. On one GPU the tensor itself.
+/// gather: puts the rows of all ranks into one tensor; a number becomes a row. On one GPU it
+/// returns the tensor itself.
 ghost::Tensor gather(const ghost::Tensor& tensor, std::int64_t ranks);
 
-/// gather(loss.repeat(rows)): what evaluations keep of a batch's loss.
+/// gather(loss.repeat(rows)), which evaluations keep of the loss of a batch.
 ghost::Tensor gather_repeated(const ghost::Tensor& loss, std::int64_t rows, std::int64_t ranks);
 
 /// pad_across_processes(dim=1). All ranks have tensors of one size here, so nothing is padded; only

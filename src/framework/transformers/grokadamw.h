@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// grokadamw 0.1's GrokAdamW (grokadamw.py): three states a parameter, which lie on the CPU and come
-// to the GPU one parameter after the other; each gradient is clipped by itself.
+// GrokAdamW of grokadamw 0.1 (grokadamw.py): it has three states for each parameter, which lie on
+// the CPU and come to the GPU one parameter after the other. Each gradient is clipped separately.
 #pragma once
 
 #include "framework/torch/optimizer.h"

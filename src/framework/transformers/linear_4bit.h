@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bitsandbytes' Linear4bit (0.50, nn/modules.py): a weight packed two to a byte in blocks of 64,
-// with their maxima in float32, or in bytes again with maxima of their own (double quantization).
-// Products see it dequantized, one weight at a time; backward keeps no input.
+// Linear4bit of bitsandbytes (0.50, nn/modules.py): the weight is packed, two numbers to a byte, in
+// blocks of 64. The maxima of the blocks are in float32, or in bytes with their own maxima (double
+// quantization). Products dequantize one weight at a time, and backward keeps no input.
 #pragma once
 
 #include <utility>
@@ -14,33 +14,35 @@ namespace memtape::transformers {
 
 /// What bitsandbytes keeps beside the packed weight (QuantState).
 struct QuantState {
-  ghost::Tensor code, absmax;                        ///< absmax: bytes when nested
-  ghost::Tensor offset, nested_absmax, nested_code;  ///< of double quantization
-  DType dtype = DType::bfloat16;                     ///< of the weight before
+  ghost::Tensor code, absmax;                        ///< absmax holds bytes if it is nested
+  ghost::Tensor offset, nested_absmax, nested_code;  ///< set with double quantization
+  DType dtype = DType::bfloat16;                     ///< the dtype of the original weight
 };
 
 /// How quantize_4bit is to pack.
 struct Packing4Bit {
-  bool nested = false;           ///< compress_statistics
-  DType storage = DType::uint8;  ///< of the packed numbers, as many of them as an element holds
+  bool nested = false;  ///< compress_statistics
+  /// The dtype of the packed numbers; an element holds as many as it has room for.
+  DType storage = DType::uint8;
 };
 
-/// quantize_4bit: the packed weight and its state. `dynamic_map` is made at the first nested one.
+/// quantize_4bit: returns the packed weight and its state. The first nested one makes
+/// `dynamic_map`.
 std::pair<ghost::Tensor, QuantState> quantize_4bit(const ghost::Tensor& weight, Packing4Bit packing,
                                                    ghost::Tensor& dynamic_map);
 
-/// What releases before 0.50 did otherwise.
+/// What releases before 0.50 do otherwise.
 struct Products4Bit {
-  /// Every product sees its weight dequantized, however few the rows: there was no kernel yet.
+  /// Every product dequantizes its weight, however few rows it has, because there is no kernel yet.
   bool always_dequantize = false;
-  /// Before 0.43.2 they kept their input for backward, which has no use for it (#1270).
+  /// Before 0.43.2, products keep their input for backward, which does not use it (#1270).
   bool keep_inputs = false;
 };
 
-/// The packed bytes of `state` in the place of the layer's weight, which is trained no more.
+/// Replaces the layer's weight by the packed bytes. The weight is not trained any more.
 void take_packed_weight(nn::Projection& layer, const ghost::Tensor& packed);
 
-/// Linear4bit.forward in place of the projection's own.
+/// Linear4bit.forward, which replaces the projection's own.
 class Linear4Bit final : public torch::QuantizedProjection {
  public:
   Linear4Bit(QuantState state, DType compute_dtype, Products4Bit products = {})

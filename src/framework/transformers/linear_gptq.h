@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// gptqmodel's layer over weights that GPTQ packed (7.6, nn_modules/qlinear/torch.py, tritonv2.py):
-// what can be trained multiplies as TorchLinear does. A kernel that torch.compile made unpacks the
-// whole weight, and autograd keeps it for the gradient of the input.
+// gptqmodel's layer over weights that GPTQ packed (7.6, nn_modules/qlinear/torch.py, tritonv2.py).
+// All kernels that can be trained multiply as TorchLinear does: a kernel that torch.compile has
+// made unpacks the whole weight, and autograd keeps that for the gradient of the input.
 #pragma once
 
 #include "framework/torch/quantized_projection.h"
 
 namespace memtape::transformers {
 
-/// TorchLinear._forward_eager in place of the projection's own.
+/// TorchLinear._forward_eager, which replaces the projection's own.
 class LinearGptq final : public torch::QuantizedProjection {
  public:
   ghost::Tensor forward(nn::Projection& layer, const ghost::Tensor& x) override;
-  /// Of adapters: no dtype can be read off packed words.
+  /// The dtype of adapters: none can be read off packed words.
   DType compute_dtype() const override { return DType::float32; }
   torch::LoraForward lora_forward() const override { return torch::LoraForward::plain; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LOMO and AdaLOMO (lomo-optim 0.1): the update happens within backward, when the gradient of the
-// next parameter is about to arrive; no gradient but the last outlives it. AdaLOMO keeps factored
-// second moments.
+// next parameter is about to arrive, so only the last gradient outlives backward. AdaLOMO keeps
+// factored second moments.
 #pragma once
 
 #include <unordered_map>
@@ -15,7 +15,7 @@ using ghost::Tensor;
 
 class Lomo final : public torch::Optimizer {
  public:
-  /// `all_parameters`: AdaLOMO makes moments for frozen ones, too.
+  /// AdaLOMO makes moments for all of `all_parameters`, frozen ones included.
   Lomo(torch::TensorList parameters, const torch::TensorList& all_parameters, bool adaptive);
 
   /// fused_backward
@@ -31,7 +31,8 @@ class Lomo final : public torch::Optimizer {
 
   Tensor factored_root(const Tensor& row, const Tensor& column) const;
 
-  /// exp_avg_sq_row and _col of a matrix, exp_avg_sq of a vector: places in moments_.
+  /// The places in moments_ of exp_avg_sq_row and exp_avg_sq_col of a matrix, or of exp_avg_sq of a
+  /// vector.
   struct Moments {
     std::size_t first = 0, second = 0;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objective of the trainer that is asked for: transformers' own, or one of trl's.
+// The objective of the trainer that is asked for: that of transformers, or one of trl's.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace memtape::transformers {
 
-/// `reference`: the model beside the one that is trained, or null.
+/// `reference` is the model beside the one that is trained, or null.
 std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model,
                                           const PreparedModel* reference);
 

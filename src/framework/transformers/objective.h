@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objective: how a micro-batch becomes a loss: Trainer.compute_loss, and what trainers derived from
-// it put in its place; and Inputs, the micro-batch as its collator makes it.
+// Objective: how a micro-batch becomes a loss: Trainer.compute_loss, and what trainers that derive
+// from Trainer replace it by. Inputs is the micro-batch as its collator makes it.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace memtape::transformers {
 
-/// Sequences that follow each other in one row say where they are: position_ids [1, N] int64,
+/// If sequences follow each other in one row, these say where they are: position_ids [1, N] int64,
 /// cu_seq_lens [n + 1] and seq_idx [1, N] int32.
 struct Inputs : family::Batch {
   ghost::Tensor position_ids, cu_seq_lens_q, cu_seq_lens_k, seq_idx;
-  std::vector<ghost::Tensor> rest;  ///< what else the batch holds, as its collator says
+  /// The other tensors of the batch, in the order of its collator.
+  std::vector<ghost::Tensor> rest;
 };
 
 class Objective {
@@ -23,10 +24,10 @@ class Objective {
   Objective(const Objective&) = delete;
   Objective& operator=(const Objective&) = delete;
 
-  /// _prepare_inputs, before the model runs.
+  /// _prepare_inputs, which runs before the model.
   virtual void prepare_inputs() {}
   virtual ghost::Tensor compute_loss(const Inputs& inputs) = 0;
-  /// Whether the batches have labels to count.
+  /// Whether the batches have labels that are counted.
   virtual bool counts_items() const { return true; }
   /// Whether training_step divides the loss by the number of micro-batches.
   virtual bool divides_loss() const { return !counts_items(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// from_pretrained of a checkpoint that GPTQ or AWQ packed: gptqmodel's layers, whose words, scales
-// and zeros are buffers, in the place of the linear ones (optimum 2.3, gptq/quantizer.py;
-// transformers 5.17, integrations/awq.py).
+// from_pretrained of a checkpoint that GPTQ or AWQ packed: gptqmodel's layers replace the linear
+// layers; their words, scales and zeros are buffers (optimum 2.3, gptq/quantizer.py; transformers
+// 5.17, integrations/awq.py).
 #pragma once
 
 #include "framework/transformers/packed_checkpoint.h"

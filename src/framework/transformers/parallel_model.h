@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What accelerate's prepare() makes of Trainer's model on several GPUs (accelerate 1.15,
+// What prepare() of accelerate makes of Trainer's model on several GPUs (accelerate 1.15,
 // accelerator.py, utils/fsdp_utils.py): DistributedDataParallel, FullyShardedDataParallel or
-// fully_shard with the options that Trainer (5.17) hands over; DeepSpeed's engine is made
+// fully_shard, with the options that Trainer (5.17) hands over. DeepSpeed's engine is made
 // elsewhere.
 #pragma once
 
@@ -22,19 +22,20 @@ namespace memtape::transformers {
 enum class Parallelism { none, ddp, fsdp1, fsdp2, deepspeed };
 Parallelism parallelism_of(const TrainRecipe& recipe);
 
-/// The wrapped model; the bare one on one GPU.
+/// The wrapped model, or the bare one on one GPU.
 std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& model,
                                                      const TrainRecipe& recipe, int rank);
 
-/// trl's reference beside it, as its trainers prepare that (prepare_fsdp, prepare_deepspeed of trl
-/// 1.16, models/utils.py): whole on each GPU but over FSDP, by version 2 as one unit.
+/// trl's reference beside the model, as trl's trainers prepare it (prepare_fsdp, prepare_deepspeed
+/// of trl 1.16, models/utils.py). It is whole on each GPU, except over FSDP; FSDP 2 makes it one
+/// unit.
 std::unique_ptr<torch::DrivenModel> prepare_reference(family::PretrainedModel& model,
                                                       const TrainRecipe& recipe, int rank);
 
-/// What is not modelled of Trainer on several GPUs.
+/// An error for what is not modelled of Trainer on several GPUs.
 Result<void> check_parallel(const TrainRecipe& recipe);
 
-/// Ranks whose shards are cut alike.
+/// The classes of ranks whose shards are divided alike.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Engines& engines);
 

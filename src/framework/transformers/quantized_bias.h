@@ -8,7 +8,7 @@
 
 namespace memtape::transformers {
 
-/// forward (nn/modules.py): bias.data = bias.data.to(dtype), for good.
+/// forward (nn/modules.py): bias.data = bias.data.to(dtype). The bias keeps that dtype.
 inline void cast_bias(const ghost::Tensor& bias, DType dtype) {
   if (!bias.defined() || bias.dtype() == dtype) return;
   const ghost::GradMode no_grad(false);
@@ -18,8 +18,8 @@ inline void cast_bias(const ghost::Tensor& bias, DType dtype) {
   ghost::session().set_category(cast, Category::parameter);
 }
 
-/// backward (autograd/_functions.py) sums over the first dimension alone, autograd over the rest
-/// (sum_to of validate_outputs).
+/// backward (autograd/_functions.py) sums only over the first dimension. Autograd sums over the
+/// rest (sum_to of validate_outputs).
 inline ghost::Tensor bias_gradient(const ghost::Tensor& grad_output) {
   ghost::Tensor grad_bias = grad_output.sum(0);
   while (grad_bias.dim() > 1) grad_bias = grad_bias.sum(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// schedulefree 1.4's AdamWScheduleFree, RAdamScheduleFree and SGDScheduleFree in their foreach form
-// (adamw_schedulefree.py ...): a copy z of each parameter as state, and for the first two a second
-// moment. RAdam is taken past its first steps, in which it does no Adam step yet.
+// AdamWScheduleFree, RAdamScheduleFree and SGDScheduleFree of schedulefree 1.4 in their foreach
+// form (adamw_schedulefree.py ...): the state is a copy z of each parameter and, for the first two,
+// a second moment. RAdam is modelled after its first steps, in which it does no Adam step yet.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -19,7 +19,7 @@ class ScheduleFree final : public torch::Optimizer {
 
   bool has_second_moment_;
   torch::TensorList z_, exp_avg_sq_;
-  torch::TensorList denom_;  ///< a local of step(), from one group to the next
+  torch::TensorList denom_;  ///< a local of step() that lives on from one group to the next
 };
 
 }  // namespace memtape::transformers

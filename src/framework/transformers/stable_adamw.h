@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch-optimi 0.3's StableAdamW in its Triton form (stableadamw.py): two moments, a compensation
-// of the weights' rounding where they are halves, and two numbers for each parameter.
+// StableAdamW of torch-optimi 0.3 in its Triton form (stableadamw.py): two moments, a compensation
+// for the rounding of weights if these are 16-bit, and two numbers for each parameter.
 #pragma once
 
 #include "framework/torch/optimizer.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchao 0.18's AdamW8bit and AdamW4bit (optim/adam.py, subclass_8bit.py, subclass_4bit.py): both
-// moments as codes with a scale for each 256 of them and a table of values, of parameters with
-// 4,096 elements or more that are whole blocks. torch.compile makes one program of a parameter's
-// step: the new scales and the moments in float32 are the buffers it has, and codes of 8 bytes
-// where two will share one (recorded with inductor 2.11).
+// AdamW8bit and AdamW4bit of torchao 0.18 (optim/adam.py, subclass_8bit.py, subclass_4bit.py). For
+// parameters of at least 4,096 elements in whole blocks, both moments are codes with a scale for
+// every 256 of them and a table of values. torch.compile makes one program of the step of a
+// parameter. Its buffers are the new scales, the moments in float32 and, if two codes will share a
+// byte, an int64 for each code (recorded with inductor 2.11).
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -26,7 +26,8 @@ class TorchaoAdamW final : public torch::Optimizer {
 
   int bits_;
   torch::TensorList learning_rates_;
-  torch::TensorList exp_avg_, exp_avg_sq_;  ///< codes, scale and table of each place; or one tensor
+  /// Codes, scale and table for each place, or one tensor.
+  torch::TensorList exp_avg_, exp_avg_sq_;
 };
 
 }  // namespace memtape::transformers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// transformers' Trainer (5.17, trainer.py) over accelerate: all batches of an optimizer step on the
-// GPU before its first forward, losses summed and divided by the number of labels in them, outputs
-// converted to float32 under mixed precision, the gradient norm always taken.
+// transformers' Trainer (5.17, trainer.py) over accelerate: all batches of an optimizer step are on
+// the GPU before its first forward, losses are summed and divided by the number of labels, outputs
+// are converted to float32 under mixed precision, and the gradient norm is always computed.
 #pragma once
 
 #include "base/result.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Trainer and trl's trainers refuse by themselves, and what of them is not modelled: said
-// before a step is made, one line each.
+// What Trainer and trl's trainers refuse themselves, and what is not modelled of them. It is
+// reported before a step is made, in one line each.
 #pragma once
 
 #include "base/result.h"
@@ -13,14 +13,14 @@ struct TrainRecipe;
 
 namespace memtape::transformers {
 
-/// The recipe alone.
+/// Checks the recipe alone.
 Result<void> check_recipe(const TrainRecipe& recipe);
 
-/// The recipe for a checkpoint of that configuration: packed before, or not fit for several
-/// sequences in a row.
+/// Checks the recipe with a checkpoint of that configuration, which may be packed, or not suitable
+/// for several sequences in a row.
 Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe);
 
-/// The built model: the fused heads of trl and Liger start from the hidden states.
+/// Checks the built model: the fused heads of trl and Liger start from the hidden states.
 Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                         family::PretrainedModel& model);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which CUDA graphs vLLM captures (vllm/config/compilation.py, VllmConfig._set_cudagraph_sizes):
-// the mode, from --compilation-config and --optimization-level, and the sizes in tokens.
+// the mode, which comes from --compilation-config and --optimization-level, and the sizes in
+// tokens.
 #pragma once
 
 #include <string>
@@ -12,14 +13,14 @@
 
 namespace memtape::vllm {
 
-/// Whether it compiles, the mode of the graphs and what sizes were asked for.
+/// Reads whether vLLM compiles, the mode of the graphs, and which sizes were asked for.
 Result<void> read_graphs(const ServeOptions& options, Settings& settings);
 
-/// The sizes, when batch and speculation are known.
+/// Chooses the sizes. The batch and the speculation must be known.
 Result<void> choose_capture_sizes(const ServeOptions& options, Settings& settings);
 
-/// Full graphs of decoding steps: each once without adapters and once with, where there is room for
-/// adapters (CudaGraphManager._init_candidates).
+/// The full graphs of decoding steps. If there is room for adapters, each is captured once without
+/// adapters and once with them (CudaGraphManager._init_candidates).
 std::vector<std::int64_t> full_graph_sizes(const Settings& settings);
 
 }  // namespace memtape::vllm

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where vLLM chooses kernels that are not modelled and the answer is that of others: Humming's in
-// the place of Marlin's (quantization/utils/humming/priority.py), and experts of 4-bit floats that
-// data ranks share. The weights are of the same size either way; scratch and steps may differ.
+// Names the cases in which vLLM chooses kernels that are not modelled, so that the answer is that
+// of other kernels: Humming's kernels in place of Marlin's
+// (quantization/utils/humming/priority.py), and experts of 4-bit floats that data ranks share. The
+// weights have the same size in both cases; scratch memory and steps may differ.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The KV cache's plan (vllm/v1/core/kv_cache_utils.py): layers of one kind in groups that share a
-// pool of blocks, the blocks that the budget holds, and what a request of the full length needs.
+// The plan of the KV cache (vllm/v1/core/kv_cache_utils.py): layers of one kind form groups that
+// share a pool of blocks. The plan says how many blocks the budget holds and what a request of full
+// length needs.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,7 @@ namespace memtape::vllm {
 
 struct KvGroupPlan {
   KvLayer spec{};
-  std::vector<KvLayer> layers{};  ///< on this rank
+  std::vector<KvLayer> layers{};  ///< the layers on this rank
   std::int64_t blocks_per_request = 0;
 };
 
@@ -27,7 +28,8 @@ struct KvPlan {
   Bytes bytes() const { return bytes_per_block * num_blocks; }
 };
 
-/// Groups over all pipeline stages' layers; `stage` gives the layers of the rank asked about.
+/// The groups over the layers of all pipeline stages. `stage` are the layers of the rank that is
+/// asked about.
 Result<std::vector<KvGroupPlan>> kv_groups(const std::vector<KvLayer>& layers,
                                            const Settings& settings);
 KvPlan plan_kv_cache(std::vector<KvGroupPlan> groups, Bytes available, const Settings& settings);

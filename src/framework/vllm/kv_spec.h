@@ -18,18 +18,18 @@ struct KvLayer {
   KvKind kind = KvKind::full;
   std::int64_t block_size = 16;
   std::int64_t heads = 1, head_size = 0, head_size_v = 0;
-  std::int64_t window = 0;  ///< or the chunk of local attention
+  std::int64_t window = 0;  ///< the window, or the chunk of local attention
   DType dtype = DType::bfloat16;
-  Bytes state_bytes = 0;  ///< of a recurrent layer, per request
-  Bytes padded_page = 0;  ///< 0: as it comes
+  Bytes state_bytes = 0;  ///< for each request, in a recurrent layer
+  Bytes padded_page = 0;  ///< 0: the page is not padded
   int speculative_blocks = 0;
-  int checkpoint_blocks = 0;  ///< of a recurrent layer, with prefix caching
+  int checkpoint_blocks = 0;  ///< those of a recurrent layer with prefix caching
 
   Bytes bytes_per_token() const {
     return kind == KvKind::mla ? bytes_of(dtype, head_size)
                                : bytes_of(dtype, heads * (head_size + head_size_v));
   }
-  /// real_page_size_bytes, or what it was padded to.
+  /// real_page_size_bytes, or the size to which it was padded.
   Bytes page_bytes() const {
     if (padded_page > 0) return padded_page;
     return kind == KvKind::mamba ? state_bytes : block_size * bytes_per_token();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops that vLLM's layers are made of: kernels with an output and no other memory, cuBLAS
-// products, and collectives.
+// The ops that vLLM's layers consist of: kernels with an output and no other memory, products of
+// cuBLAS, and collectives.
 #pragma once
 
 #include "framework/vllm/runtime.h"
 
 namespace memtape::vllm {
 
-/// A kernel's output: torch.empty of these sizes, made by `name`.
+/// The output of a kernel: torch.empty of these sizes, made by `name`.
 Tensor kernel_output(const char* name, const Dims& sizes, DType dtype);
 
-/// F.linear(x, weight, bias) of an unquantized weight: the output, then cuBLAS' workspace on its
-/// first use on this stream.
+/// F.linear(x, weight, bias) of an unquantized weight. It takes the output and then, at its first
+/// use on this stream, cuBLAS' workspace.
 Tensor unquantized_gemm(const Tensor& x, const Tensor& weight, const Tensor& bias);
 
-/// tensor_model_parallel_all_reduce: out of place (CudaCommunicator.all_reduce).
+/// tensor_model_parallel_all_reduce, which works out of place (CudaCommunicator.all_reduce).
 Tensor all_reduce(const Runtime& runtime, Tensor x);
 /// tensor_model_parallel_all_gather along the last dimension.
 Tensor all_gather_last(const Runtime& runtime, const Tensor& x);
@@ -24,7 +24,7 @@ inline std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return ceil_div(value, unit) * unit;
 }
 
-/// A tensor on the device for the length of a scope.
+/// A tensor on the device that lives as long as a scope.
 inline Tensor scratch(const char* name, Bytes bytes) {
   return kernel_output(name, {bytes}, DType::uint8);
 }

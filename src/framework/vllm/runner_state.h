@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the V2 model runner keeps for every request slot, whatever the model: token counts and input
-// buffers (worker/gpu/states.py, input_batch.py), and the samplers' state (worker/gpu/sample); and
-// what the V1 runner keeps where a recent worker runs it (worker/gpu_model_runner.py). Tensors in
-// unified virtual addressing are the host's and are not here.
+// What the V2 model runner keeps for every request slot, whatever the model is: token counts and
+// input buffers (worker/gpu/states.py, input_batch.py), and the state of the samplers
+// (worker/gpu/sample). It also has what the V1 runner keeps if a recent worker runs it
+// (worker/gpu_model_runner.py). Tensors in unified virtual addressing lie on the host and are not
+// counted here.
 #pragma once
 
 #include <vector>
@@ -14,11 +15,11 @@ namespace memtape::vllm {
 
 class RunnerState {
  public:
-  /// `hidden`: the width of the embeddings, and of the hidden states that a drafter is given.
+  /// `hidden` is the width of the embeddings and of the hidden states that a drafter gets.
   RunnerState(const Settings& settings, std::int64_t hidden);
   const ghost::Tensor& input_ids() const { return input_ids_; }
   const ghost::Tensor& positions() const { return positions_; }
-  /// The target's hidden states as the drafter reads them.
+  /// The target's hidden states, as the drafter reads them.
   const ghost::Tensor& drafter_hidden() const { return drafter_hidden_; }
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtime: what vLLM keeps in globals while a model is built and run: the configuration, the ropes
-// shared by layers (_ROPE_DICT), the workspace manager, the attention layers that want a KV cache,
+// that layers share (_ROPE_DICT), the workspace manager, the attention layers that need a KV cache,
 // and the modules whose weights are processed after loading. Place is where a module is built: a
-// scope of the module tree with the Runtime beside it, and the configuration that the module is of:
-// the model's, or that of a drafter beside it.
+// scope of the module tree with the Runtime, and the configuration to which the module belongs,
+// which is that of the model or of a drafter beside it.
 #pragma once
 
 #include <deque>
@@ -29,15 +29,16 @@ class LinearMethod;
 class Quantization;
 class RotaryEmbedding;
 
-/// vllm/v1/worker/workspace.py: one scratch buffer for all layers, grown by freeing and allocating
-/// anew, and small buffers that stay under a key.
+/// vllm/v1/worker/workspace.py: one scratch buffer for all layers, which grows by being freed and
+/// allocated anew, and small buffers that are kept under a key.
 class Workspace {
  public:
-  /// get_simultaneous(): the parts share the buffer, each rounded up to 256 bytes.
+  /// get_simultaneous(): the parts share the buffer, and each is rounded up to 256 bytes.
   void reserve(std::initializer_list<Bytes> parts);
   /// get_persistent().
   void keep(const std::string& key, Bytes bytes);
-  /// Runners before V2 had no such buffer: experts allocated theirs for the time of a call.
+  /// Runners before V2 had no such buffer. Their experts allocated scratch memory for as long as a
+  /// call took.
   void release() { current_ = {}; }
 
  private:
@@ -56,21 +57,22 @@ class Runtime {
   Workspace workspace;
   std::vector<KvLayer> kv_layers;
   std::map<std::string, std::shared_ptr<RotaryEmbedding>> ropes;
-  /// process_weights_after_loading of each module, in the order of model.named_modules(), then of
-  /// the attention layers.
+  /// process_weights_after_loading of each module, in the order of model.named_modules(), and then
+  /// of the attention layers.
   std::vector<std::function<void()>> after_loading, after_attention;
-  /// What the dummy loader runs while it walks the modules: online quantization layer by layer.
+  /// What the dummy loader runs while it walks the modules, such as online quantization layer by
+  /// layer.
   std::vector<std::function<void()>> while_loading;
 
   std::vector<LoraSite> lora_sites;  ///< in the order of the modules
 
-  bool has_metadata = false;       ///< attention runs its kernels (not in the profile run)
-  bool has_tuned_kernels = false;  ///< Triton tunes a kernel when it runs first
+  bool has_metadata = false;  ///< attention runs its kernels, which it does not in the profile run
+  bool has_tuned_kernels = false;  ///< Triton tunes a kernel at its first run
   std::deque<std::vector<Tensor>> chunk_indices;
-  std::vector<Tensor> kept;  ///< weights that are no parameters any more
+  std::vector<Tensor> kept;  ///< weights that are no longer parameters
 
-  /// utils/torch_utils.py, current_stream(): its first call moves the process to a stream of its
-  /// own, where no memory of the old one is used again. Groups of several ranks have called it
+  /// current_stream() of utils/torch_utils.py: its first call moves the process to a new stream, on
+  /// which no memory of the old stream is used again. If a group has several ranks, it was called
   /// before.
   void use_own_stream();
 
@@ -87,7 +89,7 @@ class Place {
  public:
   Place(Runtime& runtime, const nn::Scope& scope, std::string prefix)
       : Place(runtime, scope, std::move(prefix), runtime.config, runtime.quantization) {}
-  /// Of another checkpoint: a drafter.
+  /// For a module of another checkpoint, a drafter's.
   Place(Runtime& runtime, const nn::Scope& scope, std::string prefix, const Config& config,
         const Quantization* quantization)
       : runtime_(&runtime),
@@ -108,9 +110,9 @@ class Place {
   const Config& config() const { return *config_; }
   const Quantization* quantization() const { return quantization_; }
   const nn::Scope& scope() const { return scope_; }
-  /// "model.layers.0.self_attn.qkv_proj".
+  /// The path of the module: "model.layers.0.self_attn.qkv_proj".
   const std::string& prefix() const { return prefix_; }
-  /// A parameter of the model's dtype, or of another.
+  /// A parameter in the model's dtype, or in another one.
   Tensor parameter(std::string_view name, const Dims& sizes) const {
     return scope_.parameter(name, sizes, runtime_->dtype());
   }
@@ -126,8 +128,8 @@ class Place {
   std::string prefix_;
 };
 
-/// The weights of one module by name, as its parameters in the module tree: what is replaced is
-/// freed.
+/// The weights of one module by name, as its parameters in the module tree. A weight that is
+/// replaced is freed.
 class Weights {
  public:
   explicit Weights(const Place& place) : place_(place) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speculator: the proposer of tokens that has weights (vllm/v1/worker/gpu/spec_decode): it is
-// loaded after the model, shares tables with it, and proposes in the profile run, too. Drafters
-// read the target's hidden states (target_dependent_ar/speculator.py); a draft model is a model
-// like any other (standalone_ar/speculator.py).
+// Speculator: a proposer of tokens that has weights (vllm/v1/worker/gpu/spec_decode). It is loaded
+// after the model, shares tables with it, and proposes in the profile run, too. Drafters read the
+// target's hidden states (target_dependent_ar/speculator.py); a draft model is a model like any
+// other (standalone_ar/speculator.py).
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace memtape::vllm {
 
-/// Which modules a proposer is made of. A checkpoint of its own has its own configuration.
+/// The modules that make up a proposer. A proposer with its own checkpoint has its own
+/// configuration.
 struct SpeculatorPlan {
   DrafterFactory make_drafter = nullptr;
   ModelFactory make_model = nullptr;
@@ -25,11 +26,12 @@ Result<SpeculatorPlan> plan_speculator(const Config& target, const Settings& set
 
 class Speculator {
  public:
-  /// `target`: where the target's modules are.
+  /// `target` is the place of the target's modules.
   Speculator(const SpeculatorPlan& plan, const Place& target);
   void share_tables(ServedModel& target);
-  /// The profile run's proposal: the first token from the whole batch, the others from one token of
-  /// each request. `inner_states`: of the target, alive as long as this runs.
+  /// The proposal in the profile run: the first token comes from the whole batch, the others from
+  /// one token of each request. `inner_states` are the target's; they are alive as long as this
+  /// runs.
   void propose(const RunnerState& runner, std::int64_t tokens, std::int64_t requests,
                const std::vector<Tensor>& inner_states);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Startup: a vLLM worker's start-up as a tape: the model runner's buffers, the model, its weights
-// processed, the samplers' state, and the profile run (vllm/v1/worker/gpu_worker.py and
-// worker/gpu/model_runner.py, the V2 runner). `play_startup` puts it through the allocator and
-// reads off what determine_available_memory reads.
+// Startup: the start-up of a vLLM worker as a tape: the model runner's buffers, the model, the
+// processing of its weights, the samplers' state, and the profile run (vllm/v1/worker/gpu_worker.py
+// and worker/gpu/model_runner.py, the V2 runner). `play_startup` plays it through the allocator and
+// reads what determine_available_memory reads.
 #pragma once
 
 #include <vector>
@@ -17,34 +17,34 @@
 
 namespace memtape::vllm {
 
-/// Event indices: each names the first event after the stage.
+/// Indices of events. Each names the first event after the stage.
 struct StartupStages {
-  std::size_t runner = 0;   ///< the runner's own buffers
-  std::size_t weights = 0;  ///< the model, processed: "Model loading took"
-  std::size_t loaded = 0;   ///< and the samplers' state
-  std::size_t profile = 0;  ///< the cache has been emptied; the profile run begins
+  std::size_t runner = 0;   ///< the runner's own buffers exist
+  std::size_t weights = 0;  ///< the model is loaded and processed: "Model loading took"
+  std::size_t loaded = 0;   ///< the samplers' state exists
+  std::size_t profile = 0;  ///< the cache has been emptied, and the profile run begins
   std::size_t profiled = 0;
   std::size_t settled = 0;       ///< the cache has been emptied again
-  std::size_t graphs = 0;        ///< a least KV cache is there; capturing begins
-  std::size_t graphs_taken = 0;  ///< the samples of the CUDA graphs are captured
+  std::size_t graphs = 0;        ///< the smallest KV cache exists, and capturing begins
+  std::size_t graphs_taken = 0;  ///< samples of the CUDA graphs are captured
 };
 
 struct Startup {
   Tape tape;
   StartupStages stages;
-  Bytes weights_bytes = 0;  ///< storages of all parameters and buffers
+  Bytes weights_bytes = 0;  ///< the storages of all parameters and buffers
   Bytes parameter_bytes = 0;
-  Bytes repacked_bytes = 0;  ///< weights in kernels' own layouts, which are no parameters any more
+  Bytes repacked_bytes = 0;  ///< weights in the layouts of kernels, which are no longer parameters
   std::vector<KvLayer> kv_layers;
-  Bytes compile_bytes = 0;       ///< what compiling is taken to allocate, and to give back
-  std::int64_t full_graphs = 0;  ///< how many the real capture takes
+  Bytes compile_bytes = 0;       ///< what compiling is assumed to allocate and to give back
+  std::int64_t full_graphs = 0;  ///< the number of graphs that the real capture takes
 };
 
-/// What the allocator stood at after each stage, and the figures that follow.
+/// The levels of the allocator after each stage, and the figures that follow from them.
 struct StartupFigures {
   Levels runner, weights, loaded, profiled;
   Bytes peak_allocated = 0, peak_reserved = 0;
-  Bytes consumed = 0;             ///< reserved when all is cached back
+  Bytes consumed = 0;             ///< what is reserved once the cache has been emptied
   Bytes torch_peak_increase = 0;  ///< over what was allocated before the profile run
   Bytes graph_estimate = 0;       ///< profile_cudagraph_memory
   Bytes headroom = 0;             ///< over what is allocated after it

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lora_qkv_kernel, lora_o_kernel and lora_mlp_kernel of axolotl (0.19,
 // monkeypatch/lora_kernels.py): in every layer whose projections are all adapted, fused functions
-// take the place of what peft does. The attention's source is rewritten where it reads as Llama's
-// or Qwen3's does; where it does not, axolotl stops.
+// replace what peft does. axolotl rewrites the source of the attention if it reads like that of
+// Llama or Qwen3; otherwise it stops.
 #pragma once
 
 #include "base/result.h"
@@ -14,8 +14,8 @@ struct TrainRecipe;
 
 namespace memtape::transformers::axolotl {
 
-/// patch_self_attn_lora and apply_lora_kernel_patches on a model that has its adapters;
-/// `partitions_parameters`: ZeRO 3 would have to gather what the functions read.
+/// patch_self_attn_lora and apply_lora_kernel_patches on a model that has its adapters.
+/// `partitions_parameters` is set under ZeRO 3, which would have to gather what the functions read.
 Result<void> apply_lora_kernels(family::PretrainedModel& model, const Config& config,
                                 const TrainRecipe& recipe, bool partitions_parameters);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AssistantModel: candidates are what a smaller model generates (AssistedCandidateGenerator), whose
-// cache stays from round to round. It is taken to be sure of every token, so that each round has as
-// many candidates as it may, and the checking model to agree with all.
+// AssistantModel: a smaller model generates the candidates (AssistedCandidateGenerator) and keeps
+// its cache from round to round. It is assumed to be sure of every token, so that each round has as
+// many candidates as possible, and the checking model is assumed to agree with all of them.
 #pragma once
 
 #include "family/caches/key_value_cache.h"
@@ -20,7 +20,7 @@ class AssistantModel final : public CandidateGenerator {
 
  private:
   family::PretrainedModel& model_;
-  GenerateRecipe recipe_;  ///< of a round
+  GenerateRecipe recipe_;  ///< that of one round
   std::int64_t max_length_, num_assistant_tokens_;
   bool grows_, has_bos_;
   family::KeyValueCache cache_;

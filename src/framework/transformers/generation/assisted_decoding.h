@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AssistedDecoding: _assisted_decoding of GenerationMixin: a round is a pass over candidates for
-// the next tokens, of which those are kept that the model would have chosen. All are taken to be:
-// the cache and the logits of a round are the same whatever is kept, and rounds the fewest.
+// AssistedDecoding: _assisted_decoding of GenerationMixin. A round is a pass over candidates for
+// the next tokens; those are kept that the model would have chosen itself. All are assumed to be
+// kept: the cache and the logits of a round do not depend on it, and there are as few rounds as
+// possible.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,8 @@ class AssistedDecoding final : public Generation {
   void decode() override;
   void verify(std::int64_t proposed, int round);
   void change_scores(std::int64_t proposed);
-  /// How many candidates are kept, and the tokens that are: those and one of the model's own.
+  /// The number of tokens that a round keeps: the candidates that are kept and one token of the
+  /// model's own.
   std::int64_t select_tokens(std::int64_t proposed);
   void select_by_comparison(std::int64_t proposed, std::int64_t matches);
   void keep(std::int64_t proposed, std::int64_t matches);
@@ -33,7 +35,7 @@ class AssistedDecoding final : public Generation {
   Tensor unfinished_sequences_, is_done_candidate_;
   Tensor logits_, new_logits_, next_token_logits_, probs_;
   Tensor n_matches_, selected_tokens_, candidate_new_tokens_, valid_tokens_;
-  std::vector<Tensor> returned_;  ///< scores and logits of every round
+  std::vector<Tensor> returned_;  ///< the scores and logits of every round
 };
 
 }  // namespace memtape::transformers

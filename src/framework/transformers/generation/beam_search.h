@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BeamSearch: _beam_search of GenerationMixin. Sequences, scores and indices of beams have places
-// for the whole length from the start; after each pass the cache's rows are reordered to follow the
-// beams that go on.
+// BeamSearch: _beam_search of GenerationMixin. The sequences, scores and indices of beams have
+// places for the whole length from the start. After each pass, the rows of the cache are reordered
+// to follow the beams that go on.
 #pragma once
 
 #include "framework/transformers/generation/generation.h"
@@ -13,7 +13,7 @@ class BeamSearch final : public Generation {
   BeamSearch(family::PretrainedModel& model, const Config& config, const GenerateRecipe& recipe);
 
  private:
-  /// Of each prompt: tokens, log-probabilities, and which beam each token came from.
+  /// For each prompt: the tokens, their log-probabilities, and the beam from which each token came.
   struct Beams {
     Tensor sequences, scores, indices;
   };
@@ -33,7 +33,7 @@ class BeamSearch final : public Generation {
   Beams running_, finished_;
   Tensor is_finished_, may_improve_, hits_criteria_;
   Tensor flat_sequences_, logits_, log_probs_;
-  Tensor beam_idx_;  ///< a view of the indices of the pass before
+  Tensor beam_idx_;  ///< a view of the indices of the previous pass
   Beams top_;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generation: what generate() does whatever its decoding method (GenerationMixin of transformers
-// 5.17, generation/utils.py): its inputs, one for each sequence that is worked on, the prefill, and
-// passes of a token each. How the next tokens are chosen is the decoding method's, a class of its
-// own.
+// Generation: what generate() does with any decoding method (GenerationMixin of transformers 5.17,
+// generation/utils.py): its inputs, with one row for each sequence, the prefill, and passes of one
+// token each. The decoding method, which is a class of its own, chooses the next tokens.
 #pragma once
 
 #include "family/caches/key_value_cache.h"
@@ -19,27 +18,28 @@ using ghost::Tensor;
 
 class Generation {
  public:
-  /// Key and value heads of every layer.
+  /// The heads of keys and values in every layer.
   struct HeadShape {
     std::int64_t heads, head_dim;
   };
-  /// Of a program that does nothing but generate: its passes are marked.
+  /// For a program that does nothing but generate: its passes are marked.
   Generation(family::PretrainedModel& model, const Config& config, const GenerateRecipe& recipe);
-  /// Within another program, whose own marks stand.
+  /// For use inside of another program, which sets its own marks.
   Generation(family::PretrainedModel& model, const GenerateRecipe& recipe, LogitsOf forward);
-  /// Of a model that makes candidates for another: goes on with a cache that may hold tokens.
+  /// For a model that makes candidates for another one. It goes on with a cache that may hold
+  /// tokens.
   Generation(family::PretrainedModel& model, const GenerateRecipe& recipe, bool has_bos,
              GenerationInputs given, KeyValueCache& cache);
   virtual ~Generation() = default;
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
-  /// Whether a model's generation_config names a token that begins a text.
+  /// Whether the generation_config of a model names a token that begins a text.
   static bool has_bos_token(const Config& config);
 
   void run();
   bool takes_cache() const { return cache_.holds_anything(); }
-  /// Prompts and completions.
+  /// The prompts and completions.
   const Tensor& token_ids() const { return so_far_.input_ids; }
 
  protected:
@@ -50,22 +50,22 @@ class Generation {
   /// The decoding method: _sample, _beam_search.
   virtual void decode() = 0;
 
-  /// How many sequences are worked on: the prompts, each as often as it is expanded.
+  /// The number of sequences: each prompt counts as often as it is expanded.
   std::int64_t sequences() const { return so_far_.input_ids.size(0); }
   std::int64_t length() const { return so_far_.input_ids.size(1); }
   bool failed() const { return session_.error.has_value(); }
 
   /// _prefill
   Tensor prefill();
-  /// The pass that follows `made` new tokens, of one token a sequence.
+  /// The pass that follows `made` new tokens. It has one token for each sequence.
   Tensor next_pass(std::int64_t made, Stage stage);
-  /// One pass over the candidates behind what is there, with the logits of each and of the token
-  /// before; the first is over the prompt, too.
+  /// One pass over the candidates at the end of the ids, which gives the logits of each candidate
+  /// and of the token before them. The first pass also covers the prompt.
   Tensor candidate_pass(const Tensor& candidate_input_ids, int round);
   /// _update_model_kwargs_for_generation
   void lengthen_arguments(std::int64_t tokens = 1);
 
-  /// A token that begins a text is among the special tokens.
+  /// Whether the special tokens include one that begins a text.
   bool has_bos() const { return has_bos_; }
 
   const GenerateRecipe& recipe_;
@@ -75,7 +75,7 @@ class Generation {
 
  protected:
   KeyValueCache& cache_;
-  Inputs so_far_;  ///< with the tokens made since
+  Inputs so_far_;  ///< with the tokens that have been made since
   Tensor pad_token_;
 
  private:
@@ -95,23 +95,23 @@ class Generation {
   bool marks_passes_ = true;
   ghost::Session& session_;
   family::AttentionImplementation attention_ = family::AttentionImplementation::sdpa;
-  std::optional<HeadShape>
-      static_heads_;  ///< of a static cache that is placed before the first pass
+  /// For a static cache that is allocated before the first pass.
+  std::optional<HeadShape> static_heads_;
   bool has_bos_ = false, is_mamba_ = false, takes_position_ids_ = true;
   int pass_ = 0;
-  Inputs given_;             ///< generate()'s own
-  Inputs expanded_;          ///< those, once for each sequence
+  Inputs given_;             ///< those that generate() was given
+  Inputs expanded_;          ///< the same, once for each sequence
   Inputs candidate_inputs_;  ///< candidate_kwargs of the last round
-  Inputs model_inputs_;      ///< of the last pass
+  Inputs model_inputs_;      ///< those of the last pass
   Tensor bos_token_, eos_tokens_;
 };
 
 /// outputs.logits[:, -1].to(copy=True, dtype=torch.float32)
 Tensor copied_to_float(const Tensor& logits);
 
-/// stopping_criteria(input_ids, scores), of which there is the one about the length, that about the
-/// end-of-sequence token where there is one, and with `scores` that about the last one's
-/// probability: whether each of so many sequences is done.
+/// stopping_criteria(input_ids, scores), which says for each of `sequences` sequences whether it is
+/// done. There is always the criterion of the length; if there is an end-of-sequence token, there
+/// is one for it; and with `scores` there is one for the probability of the last token.
 Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos, const Tensor& scores = {});
 
 }  // namespace memtape::transformers

@@ -8,14 +8,15 @@
 namespace memtape::transformers {
 
 struct GenerationInputs {
-  ghost::Tensor input_ids, attention_mask, position_ids;  ///< no positions: the model takes none
-  ghost::Tensor full_mask, sliding_mask;  ///< made before the pass, with a fixed cache
+  /// Positions are undefined if the model takes none.
+  ghost::Tensor input_ids, attention_mask, position_ids;
+  ghost::Tensor full_mask, sliding_mask;  ///< made before the pass if the cache has a fixed size
 
-  /// Mask and positions of so many tokens more.
+  /// Lengthens mask and positions by that many tokens.
   void append(std::int64_t tokens);
 };
 
-/// torch.ones(sizes, dtype=torch.long), of generate()'s own.
+/// torch.ones(sizes, dtype=torch.long), which generate() itself makes.
 ghost::Tensor int64s(const ghost::Dims& sizes);
 
 }  // namespace memtape::transformers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PromptLookup: candidates are what followed the last tokens where they stood before
-// (PromptLookupCandidateGenerator). Every lookup is taken to find all it may: the most that it can
-// take.
+// PromptLookup: the candidates are the tokens that followed an earlier occurrence of the last
+// tokens (PromptLookupCandidateGenerator). Every lookup is assumed to find as many as it may, which
+// takes the most memory.
 #pragma once
 
 #include "framework/transformers/generate.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling: _sample of GenerationMixin: the likeliest token of each sequence, or with do_sample one
-// that is drawn.
+// Sampling: _sample of GenerationMixin. It takes the most likely token of each sequence or, with
+// do_sample, draws one.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class Sampling final : public Generation {
  public:
   using Generation::Generation;
 
-  /// return_dict_in_generate's scores, a tensor a token.
+  /// The scores of return_dict_in_generate, one tensor for each token.
   const std::vector<Tensor>& scores() const { return returned_; }
 
  private:
@@ -24,8 +24,8 @@ class Sampling final : public Generation {
   void look_for_the_end();
 
   Tensor unfinished_sequences_, next_token_logits_, next_token_scores_, probs_, next_tokens_;
-  Tensor logits_;                 ///< of the last pass
-  std::vector<Tensor> returned_;  ///< scores and logits, a tensor a token
+  Tensor logits_;                 ///< those of the last pass
+  std::vector<Tensor> returned_;  ///< scores and logits, one tensor for each token
 };
 
 }  // namespace memtape::transformers

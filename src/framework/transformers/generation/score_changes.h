@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What generate() does to scores before a token is chosen (generation/logits_process.py), and how
-// one is drawn.
+// What generate() does to scores before it chooses a token (generation/logits_process.py), and how
+// it draws one.
 #pragma once
 
 #include "framework/transformers/generate.h"
@@ -8,9 +8,9 @@
 
 namespace memtape::transformers {
 
-/// logits_processor(input_ids, scores), in the order of _get_logits_processor; `scores` themselves
-/// where nothing is done to them. Temperature and choices among the best only where tokens are
-/// drawn.
+/// logits_processor(input_ids, scores), in the order of _get_logits_processor. It returns `scores`
+/// themselves if nothing is done to them. Temperature and choices among the best apply only if
+/// tokens are drawn.
 ghost::Tensor changed_scores(const GenerateRecipe& recipe, const ghost::Tensor& input_ids,
                              const ghost::Tensor& scores);
 

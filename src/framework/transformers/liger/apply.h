@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// use_liger_kernel: liger-kernel 0.8 (transformers/monkey_patch.py) puts its own forwards in the
-// place of those of a model's norms, gated MLPs, rotary embedding and causal head, as far as it
-// knows the model's type.
+// use_liger_kernel: liger-kernel 0.8 (transformers/monkey_patch.py) replaces the forwards of a
+// model's norms, gated MLPs, rotary embedding and causal head by its own, as far as it knows the
+// type of the model.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,7 @@ namespace memtape::transformers::liger {
 /// Whether there are kernels for models of that type.
 bool has_kernels(std::string_view family);
 
-/// _apply_liger_kernel_to_instance, but for the head: that is lce_forward.
+/// _apply_liger_kernel_to_instance without the head, which is lce_forward.
 Result<void> apply(family::PretrainedModel& model, std::string_view family,
                    const LigerRecipe& recipe);
 

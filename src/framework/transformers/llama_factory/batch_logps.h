@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LLaMA-Factory's trainers of preferences make of a batch and its logits (0.9.5,
+// What LLaMA-Factory's preference trainers make of a batch and of its logits (0.9.5,
 // train/trainer_utils.py: nested_detach, get_batch_logps).
 #pragma once
 
@@ -14,7 +14,7 @@ struct Logps {
   ghost::Tensor sums, valid_length;
 };
 
-/// Log-probabilities of the labels, summed for each sequence, and how many labels there are.
+/// The log-probabilities of the labels, summed for each sequence, and the number of labels.
 Logps get_batch_logps(const ghost::Tensor& all_logits, const ghost::Tensor& all_labels);
 
 }  // namespace memtape::transformers::llama_factory

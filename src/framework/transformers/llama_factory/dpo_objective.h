@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLaMA-Factory's CustomDPOTrainer (0.9.5, train/dpo/trainer.py, train/trainer_utils.py:
-// get_batch_logps; the losses of a reference are trl 0.24's dpo_loss): log-probabilities out of
-// whole logits in float32, which live until the loss is made. ORPO and SimPO go without a
+// CustomDPOTrainer of LLaMA-Factory (0.9.5, train/dpo/trainer.py, train/trainer_utils.py:
+// get_batch_logps; the losses with a reference are dpo_loss of trl 0.24). Log-probabilities come
+// from whole logits in float32, which live until the loss is computed. ORPO and SimPO need no
 // reference.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace memtape::transformers::llama_factory {
 
-/// A batch is [2 B, S]: the chosen sequences, then the rejected ones.
+/// A batch is [2 B, S]: the chosen sequences, and then the rejected ones.
 class DpoObjective final : public Objective {
  public:
-  /// `reference`: the model beside the policy, or null where adapters are switched off for it.
+  /// `reference` is the model beside the policy. It is null if adapters are switched off to get it.
   DpoObjective(const TrainRecipe& recipe, const PreparedModel& model,
                const PreparedModel* reference)
       : model_(model), reference_(reference), program_(recipe.program) {}
@@ -22,7 +22,7 @@ class DpoObjective final : public Objective {
   bool counts_items() const override { return false; }
 
  private:
-  /// What concatenated_forward gives; halves of [2 B, ...].
+  /// What concatenated_forward returns: halves of [2 B, ...].
   struct Scores {
     ghost::Tensor chosen_logps, rejected_logps, chosen_logits, rejected_logits, chosen_logps_avg;
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// output_hidden_states=True (transformers 5.17, utils/output_capturing.py): what the first layer is
-// given and what each layer gives lives as long as the outputs of the forward do. The head's input
-// takes the place of the last layer's output.
+// output_hidden_states=True (transformers 5.17, utils/output_capturing.py): the input of the first
+// layer and the output of each layer live as long as the outputs of the forward. The input of the
+// head replaces the output of the last layer.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ class HiddenStates {
  public:
   explicit HiddenStates(family::PretrainedModel& model);
 
-  /// model(batch, output_hidden_states=True); what was collected before is forgotten.
+  /// model(batch, output_hidden_states=True). What was collected before is dropped.
   family::ModelOutput forward(const family::Batch& batch);
   const ghost::Tensor& last() const { return collected_.back(); }
   void forget() { collected_.clear(); }
 
  private:
-  /// The hooks of layers; a layer that is run again in the backward gives nothing.
+  /// The hooks of the layers. They ignore a layer that runs again in backward.
   class Layers final : public nn::ForwardHooks {
    public:
     explicit Layers(HiddenStates& all) : all_(all) {}

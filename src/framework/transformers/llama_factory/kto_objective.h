@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLaMA-Factory's CustomKTOTrainer (0.9.5, train/kto/trainer.py; the loss is trl 0.24's kto_loss):
-// log-probabilities out of whole logits in float32, of each sequence and of a mismatched one, under
-// the policy and under the reference. The logits of the policy's desirable and undesirable
-// sequences are copied out and live until the loss is logged.
+// CustomKTOTrainer of LLaMA-Factory (0.9.5, train/kto/trainer.py; the loss is kto_loss of trl
+// 0.24). Log-probabilities come from whole logits in float32, for each sequence and for a
+// mismatched one, under the policy and under the reference. The policy's logits of desirable and of
+// undesirable sequences are copied, and live until the loss is logged.
 #pragma once
 
 #include "framework/transformers/objective.h"
@@ -10,11 +10,11 @@
 
 namespace memtape::transformers::llama_factory {
 
-/// A batch's `num_items_in_batch` says whether each sequence is desirable (kto_tags): half of them
-/// are. The mismatched sequences are as long as the others.
+/// The `num_items_in_batch` of a batch says whether each sequence is desirable (kto_tags), which
+/// half of them are. The mismatched sequences are as long as the others.
 class KtoObjective final : public Objective {
  public:
-  /// `reference`: the model beside the policy, or null where adapters are switched off for it.
+  /// `reference` is the model beside the policy. It is null if adapters are switched off to get it.
   KtoObjective(const PreparedModel& model, const PreparedModel* reference)
       : model_(model), reference_(reference) {}
 
@@ -22,7 +22,7 @@ class KtoObjective final : public Objective {
   bool counts_items() const override { return false; }
 
  private:
-  /// What concatenated_forward gives.
+  /// What concatenated_forward returns.
   struct Scores {
     ghost::Tensor chosen_logps, rejected_logps, chosen_logits, rejected_logits, kl_logps,
         chosen_logps_avg;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLaMA-Factory's PairwiseTrainer (0.9.5, train/rm/trainer.py), which trains a reward model: trl
-// 0.24's AutoModelForCausalLMWithValueHead (models/modeling_value_head.py) puts a head of one
-// number a token beside the language model's, whose logits and loss are made as well and forgotten.
+// PairwiseTrainer of LLaMA-Factory (0.9.5, train/rm/trainer.py), which trains a reward model.
+// AutoModelForCausalLMWithValueHead of trl 0.24 (models/modeling_value_head.py) adds a head that
+// gives one number for each token to the language model, whose own logits and loss are computed as
+// well and dropped.
 #pragma once
 
 #include "framework/transformers/llama_factory/hidden_states.h"
@@ -11,10 +12,10 @@
 
 namespace memtape::transformers::llama_factory {
 
-/// A batch is [2 B, S]: the chosen sequences, then the rejected ones.
+/// A batch is [2 B, S]: the chosen sequences, and then the rejected ones.
 class PairwiseObjective final : public Objective {
  public:
-  /// Puts the value head into the model's tree, behind all else.
+  /// Adds the value head to the model's tree, after everything else.
   explicit PairwiseObjective(const PreparedModel& model);
 
   ghost::Tensor compute_loss(const Inputs& inputs) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// _setup_low_rank_optimizer (transformers 5.17, trainer_optimizer.py): which parameters GaLore and
-// APOLLO are for, in a group of their own behind all others, and the optimizer over them.
+// _setup_low_rank_optimizer (transformers 5.17, trainer_optimizer.py): the parameters to which
+// GaLore and APOLLO apply, which form a group after all others, and the optimizer over all of them.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ struct TrainRecipe;
 
 namespace memtape::transformers {
 
-/// The optimizer that a galore_* or apollo_* names.
+/// The optimizer that the name galore_* or apollo_* stands for.
 std::unique_ptr<torch::Optimizer> create_low_rank(const TrainerRecipe& recipe,
                                                   family::PretrainedModel& model);
 
-/// What these optimizers refuse before they are made.
+/// An error for what these optimizers refuse before they are made.
 Result<void> check_low_rank(const TrainRecipe& recipe);
 
 }  // namespace memtape::transformers

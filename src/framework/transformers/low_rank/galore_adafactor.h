@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GaLoreAdafactor (galore-torch 1.0, adafactor.py): transformers' Adafactor, whose update of a
-// target is made at low rank.
+// GaLoreAdafactor (galore-torch 1.0, adafactor.py): transformers' Adafactor, which computes the
+// update of a target at low rank.
 #pragma once
 
 #include "framework/torch/optimizers/adafactor_hf.h"

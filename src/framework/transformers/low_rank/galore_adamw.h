@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GaLoreAdamW (galore-torch 1.0, adamw.py) and APOLLOAdamW (apollo-torch 1.0, apollo.py): a loop
-// over parameters in their own dtype; the moments of targets are of low rank. GaLore projects the
-// update back; APOLLO scales the gradient by what the update at low rank did to it, channel by
-// channel, and limits how fast it grows.
+// over parameters in their own dtype, in which the moments of targets have low rank. GaLore
+// projects the update back. APOLLO scales the gradient, channel by channel, by what the update at
+// low rank did to it, and limits how fast it grows.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -22,7 +22,7 @@ class LowRankAdamW : public torch::Optimizer {
 
  protected:
   using Tensor = ghost::Tensor;
-  /// What becomes of exp_avg / denom before it is added to a target.
+  /// Turns exp_avg / denom into what is added to a target.
   virtual Tensor full_rank_update(Tensor norm_grad, const Tensor& grad, std::size_t place) = 0;
   const Projector& projector(std::size_t place) const { return projectors_[place - first_target_]; }
   std::vector<const torch::TensorList*> states() const override {
@@ -63,7 +63,7 @@ class ApolloAdamW final : public LowRankAdamW {
 
   bool per_tensor_;
   torch::TensorList scaled_grad_norms_;
-  // Locals of step(), from one parameter to the next.
+  // Locals of step() that live on from one parameter to the next.
   Tensor grad_scaling_factor_, scaled_grad_, scaled_grad_norm_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GaLoreAdamW8bit (galore-torch 1.0, adamw8bit.py) over bitsandbytes 0.50: a target's data gives
-// way to its gradient of low rank while bitsandbytes updates that. Its eleventh argument, meant for
-// percentile_clipping, is max_unorm there: each parameter has a norm of its update.
+// GaLoreAdamW8bit (galore-torch 1.0, adamw8bit.py) with bitsandbytes 0.50: the data of a target is
+// replaced by its gradient of low rank while bitsandbytes updates that. Its eleventh argument,
+// which was meant for percentile_clipping, is max_unorm there, so each parameter has a norm of its
+// update.
 #pragma once
 
 #include "framework/transformers/bitsandbytes_optimizer.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GaLoreProjector (galore-torch 1.0, galore_projector.py) and APOLLO's GradientProjector
-// (apollo-torch 1.0, random_projector.py): a gradient [m, n] brought to rank r by a matrix that is
-// made anew every update_proj_gap steps, from the gradient's singular vectors or from noise.
+// GaLoreProjector (galore-torch 1.0, galore_projector.py) and GradientProjector of APOLLO
+// (apollo-torch 1.0, random_projector.py): a matrix reduces a gradient [m, n] to rank r. It is made
+// anew every update_proj_gap steps, from the gradient's singular vectors or from noise.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Projector {
 
   ghost::Tensor project(const ghost::Tensor& full_rank_grad);
   ghost::Tensor project_back(const ghost::Tensor& low_rank_grad) const;
-  /// What it holds on to from step to step.
+  /// The bytes that it keeps from step to step.
   Bytes bytes() const;
 
  private:
@@ -36,7 +36,7 @@ class Projector {
   const LowRankRecipe* recipe_;
   Kind kind_;
   std::int64_t steps_ = 0;
-  Tensor ortho_matrix_, ortho_matrix_2_;  ///< the second with proj_type="full"
+  Tensor ortho_matrix_, ortho_matrix_2_;  ///< the second one is for proj_type="full"
 };
 
 Bytes bytes_of_all(const std::vector<Projector>& projectors);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// trl 1.16's ChunkedLogProbFunction (kernels/chunked_logprob.py): log-probabilities of the labels
-// without the logits, in tiles of 4,096 tokens by 32,768 entries of the vocabulary, which backward
-// makes again; gradients are summed in float32.
+// ChunkedLogProbFunction of trl 1.16 (kernels/chunked_logprob.py): log-probabilities of the labels
+// without whole logits. It computes tiles of 4,096 tokens by 32,768 entries of the vocabulary, and
+// backward computes them again. Gradients are summed in float32.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,22 @@
 
 namespace memtape::transformers::trl {
 
-/// What it gives for each token.
+/// What it returns for each token.
 struct LogProbs {
   ghost::Tensor log_probs, entropy, mean_logits, is_top1;
 };
 
-/// Which of them are wanted beside the log-probabilities.
+/// Which of these are needed in addition to the log-probabilities.
 struct LogProbOutputs {
   bool entropy = false, mean_logits = false, is_top1 = false;
 };
 
-/// maybe_gather_lm_head_ctx: a head that ZeRO 3 has cut is whole while what this gives lives. Empty
-/// where no head is cut.
+/// maybe_gather_lm_head_ctx: a head that ZeRO 3 has partitioned is whole as long as the returned
+/// object lives. The function is empty if no head is partitioned.
 using GatherHead = std::function<std::shared_ptr<void>()>;
 
-/// Of `hidden` [N, H] under a head with `weight` [V, H] and `bias` [V] or none. The backward
-/// gathers the head by itself, the forward is called with it gathered.
+/// The results for `hidden` [N, H] and a head with `weight` [V, H] and a `bias` [V], which may be
+/// undefined. The backward gathers the head itself; for the forward, the caller has gathered it.
 LogProbs chunked_logprob(const ghost::Tensor& hidden, const ghost::Tensor& weight,
                          const ghost::Tensor& bias, const ghost::Tensor& targets,
                          LogProbOutputs outputs, const GatherHead& gather_head = {});

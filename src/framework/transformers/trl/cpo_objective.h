@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPOTrainer.get_batch_loss_metrics and ORPOTrainer's (trl 1.16, experimental/cpo/cpo_trainer.py,
-// experimental/orpo/orpo_trainer.py): chosen and rejected sequences through the model at once, all
-// their logits, the log-probabilities of the completions, and the likelihood of the chosen ones.
+// get_batch_loss_metrics of CPOTrainer and ORPOTrainer (trl 1.16, experimental/cpo/cpo_trainer.py,
+// experimental/orpo/orpo_trainer.py): chosen and rejected sequences go through the model together,
+// which gives all their logits, the log-probabilities of the completions, and the likelihood of the
+// chosen ones.
 #pragma once
 
 #include "framework/transformers/objective.h"
@@ -10,8 +11,8 @@
 
 namespace memtape::transformers::trl {
 
-/// DPODataCollatorWithPadding's batch (experimental/utils.py): ids, mask and labels of `rows`
-/// chosen sequences; the same of the rejected ones, then ids and mask of their prompts.
+/// A batch of DPODataCollatorWithPadding (experimental/utils.py): ids, mask and labels of `rows`
+/// chosen sequences, the same of the rejected ones, and then ids and mask of their prompts.
 Inputs paired_inputs(const TrainRecipe& recipe, std::int64_t rows);
 
 class CpoObjective final : public Objective {
@@ -23,15 +24,15 @@ class CpoObjective final : public Objective {
   bool counts_items() const override { return false; }
 
  private:
-  /// What concatenated_forward gives.
+  /// What concatenated_forward returns.
   struct Forwarded {
     Pair logps, logits;
     ghost::Tensor nll_loss;
   };
-  /// What the loss functions give beside the losses.
+  /// What the loss functions return in addition to the losses.
   struct Scores {
     ghost::Tensor losses, chosen_rewards, rejected_rewards;
-    std::vector<ghost::Tensor> logged;  ///< means of ORPO's ratios
+    std::vector<ghost::Tensor> logged;  ///< the means of ORPO's ratios
   };
 
   Forwarded concatenated_forward(const Inputs& inputs) const;

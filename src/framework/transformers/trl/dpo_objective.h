@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DPOTrainer._compute_loss (trl 1.16, trainer/dpo_trainer.py): log-probabilities of chosen and
-// rejected sequences, one batch of both, under the policy and under a reference that learns
-// nothing: a model of its own, the policy with its adapters off, or numbers computed before
-// training.
+// DPOTrainer._compute_loss (trl 1.16, trainer/dpo_trainer.py): the log-probabilities of chosen and
+// rejected sequences, which are one batch, under the policy and under a reference that learns
+// nothing. The reference is a separate model, the policy with its adapters switched off, or numbers
+// that were computed before training.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@
 
 namespace memtape::transformers::trl {
 
-/// A batch of DPO is [2 B, S]; its `labels` are the completion mask, its `num_items_in_batch` the
-/// reference's log-probabilities [B] where they were computed before.
+/// A batch of DPO is [2 B, S]. Its `labels` are the completion mask. If the reference's
+/// log-probabilities [B] were computed before, they are its `num_items_in_batch`.
 class DpoObjective final : public Objective {
  public:
-  /// `reference`: the model beside the policy, or null.
+  /// `reference` is the model beside the policy, or null.
   DpoObjective(const TrainRecipe& recipe, const PreparedModel& model,
                const PreparedModel* reference);
 
@@ -33,7 +33,7 @@ class DpoObjective final : public Objective {
   const PreparedModel* reference_;
   DpoRecipe dpo_;
   std::int64_t ranks_, batch_size_;
-  std::optional<std::int64_t> scored_;  ///< labels of a training batch that count; not said: all
+  std::optional<std::int64_t> scored_;  ///< the labels of a training batch that count; not set: all
   bool balances_experts_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// trl 1.16's add_fused_lm_head (trainer/utils.py): a model's forward that gives log-probabilities
-// of its labels in place of logits, for the positions whose label counts.
+// add_fused_lm_head of trl 1.16 (trainer/utils.py): a forward of the model that returns
+// log-probabilities of its labels instead of logits, for the positions whose labels count.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace memtape::transformers::trl {
 
-/// FusedCausalLMOutput: per-token fields [B, S - 1].
+/// FusedCausalLMOutput, with fields [B, S - 1] for each token.
 struct FusedOutput {
   ghost::Tensor loss, log_probs, entropy, mean_logits, is_top1, label_mask;
-  ghost::Tensor aux_loss;  ///< of experts, where it was asked for
+  ghost::Tensor aux_loss;  ///< that of experts, if it was asked for
 };
 
-/// How many labels are not -100, and what is wanted beside log-probabilities.
+/// The number of labels that are not -100, and what is needed in addition to log-probabilities.
 struct FusedCount {
   std::int64_t scored = 0;
   LogProbOutputs outputs;

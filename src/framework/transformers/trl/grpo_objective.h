@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GRPOTrainer._prepare_inputs and _compute_loss (trl 1.16, trainer/grpo_trainer.py): completions
-// are made every steps_per_generation * num_iterations micro-batches and used again in between; the
-// loss weighs the log-probabilities of their tokens.
+// GRPOTrainer._prepare_inputs and _compute_loss (trl 1.16, trainer/grpo_trainer.py): new
+// completions are generated every steps_per_generation * num_iterations micro-batches and used
+// again in between. The loss weighs the log-probabilities of their tokens.
 #pragma once
 
 #include "framework/transformers/objective.h"
@@ -29,7 +29,7 @@ class GrpoObjective final : public Objective {
   struct PolicyTerms {
     Tensor per_token_logps, log_ratio, advantages, off_policy_mask, entropy_mask;
   };
-  /// Locals of _compute_loss, which live until it returns.
+  /// The locals of _compute_loss, which live until it returns.
   struct Locals {
     Clipped clipped;
     Tensor weights;
@@ -47,8 +47,8 @@ class GrpoObjective final : public Objective {
   GrpoRollout rollout_;
   std::int64_t step_ = 0;
   std::vector<Completions> buffered_inputs_;
-  Completions inputs_;           ///< of training_step, until the next one
-  Tensor entropy_window_stats_;  ///< of the micro-batches of a step, until the last of them
+  Completions inputs_;           ///< a local of training_step, until the next one
+  Tensor entropy_window_stats_;  ///< for the micro-batches of a step, until the last of them
 };
 
 }  // namespace memtape::transformers::trl

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GRPOTrainer._generate_and_score_completions (trl 1.16, trainer/grpo_trainer.py): completions of a
-// generation batch by transformers' generate(), their log-probabilities under the policy before it
-// is updated and under the reference, and advantages; then shuffled and cut into micro-batches.
-// Completions are taken to be max_completion_length long, prompts to have no padding. The rewards'
-// statistics, a few numbers for each completion which nothing keeps, are passed over.
+// GRPOTrainer._generate_and_score_completions (trl 1.16, trainer/grpo_trainer.py): generate() of
+// transformers makes the completions of a generation batch. Then it computes their
+// log-probabilities under the policy before its update and under the reference, and their
+// advantages, shuffles them and divides them into micro-batches. Completions are assumed to be
+// max_completion_length long, and prompts to have no padding. The statistics of the rewards are
+// left out: they are a few numbers for each completion, which nothing keeps.
 #pragma once
 
 #include <vector>
@@ -13,22 +14,22 @@
 
 namespace memtape::transformers::trl {
 
-/// A micro-batch of completions, by trl's names.
+/// A micro-batch of completions, under trl's names.
 struct Completions {
   ghost::Tensor prompt_ids, prompt_mask, completion_ids, completion_mask, advantages,
       num_items_in_batch, old_per_token_logps, ref_per_token_logps;
 };
 
-/// [B, C] log-probabilities of the completions and, where it is asked for, entropies
-/// (_get_per_token_logps_and_entropies), in chunks of `batch_size` sequences.
+/// The log-probabilities [B, C] of the completions and, if they are asked for, the entropies
+/// (_get_per_token_logps_and_entropies), computed in chunks of `batch_size` sequences.
 struct TokenScores {
   ghost::Tensor logps, entropies;
 };
 struct ScoredTokens {
   std::int64_t logits_to_keep = 0, batch_size = 0;
-  std::optional<std::int64_t> scored;  ///< of a chunk, where not all completions count
+  std::optional<std::int64_t> scored;  ///< that of a chunk, if not all completions count
   bool wants_entropy = false;
-  bool makes_entropy = false;  ///< and lets go of them with the chunk
+  bool makes_entropy = false;  ///< the entropies are computed and then dropped with the chunk
   PreparedModel::Callee callee = PreparedModel::Callee::model;
 };
 TokenScores score_tokens(const PreparedModel& model, const ghost::Tensor& input_ids,
@@ -36,7 +37,7 @@ TokenScores score_tokens(const PreparedModel& model, const ghost::Tensor& input_
 
 class GrpoRollout {
  public:
-  /// `reference`: the model beside the policy, or null.
+  /// `reference` is the model beside the policy, or null.
   GrpoRollout(const TrainRecipe& recipe, const PreparedModel& model,
               const PreparedModel* reference);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KTOTrainer._compute_loss (trl 1.16, trainer/kto_trainer.py): log-probabilities of sequences that
-// are desirable or not, and of mismatched ones for the KL term, under the policy and under a
+// KTOTrainer._compute_loss (trl 1.16, trainer/kto_trainer.py): the log-probabilities of desirable
+// and undesirable sequences and, for the KL term, of mismatched ones, under the policy and under a
 // reference that learns nothing.
 #pragma once
 
@@ -10,16 +10,16 @@
 
 namespace memtape::transformers::trl {
 
-/// What a batch of KTO holds beside ids, mask and completion mask: the same of the mismatched
-/// sequences, whether each is desirable, and the reference's numbers where they were computed
-/// before.
+/// What a batch of KTO holds in addition to ids, mask and completion mask: the same for the
+/// mismatched sequences, whether each sequence is desirable, and the reference's numbers if they
+/// were computed before.
 std::vector<ghost::Tensor> kto_extras(const KtoRecipe& kto, std::int64_t rows, std::int64_t length);
 
-/// A batch's `labels` are the completion mask, its `num_items_in_batch` whether each sequence is
-/// desirable. The mismatched sequences are as long as the others.
+/// The `labels` of a batch are the completion mask, and its `num_items_in_batch` says whether each
+/// sequence is desirable. The mismatched sequences are as long as the others.
 class KtoObjective final : public Objective {
  public:
-  /// `reference`: the model beside the policy, or null.
+  /// `reference` is the model beside the policy, or null.
   KtoObjective(const TrainRecipe& recipe, const PreparedModel& model,
                const PreparedModel* reference);
 
@@ -33,7 +33,7 @@ class KtoObjective final : public Objective {
     ghost::Tensor per_token_logps, logps;
   };
 
-  /// _compute_kl_logps, of the policy or of the reference
+  /// _compute_kl_logps of the policy or of the reference.
   template <class Forward>
   ghost::Tensor kl_logps(const family::Batch& inputs, const Forward& forward) const;
   Reference reference_logps(const family::Batch& inputs, const family::Batch& model_inputs) const;

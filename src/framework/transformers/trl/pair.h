@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What trl's trainers of preferences have in common: batches whose first half are the chosen
-// sequences and whose second half the rejected ones, and small numbers that are gathered and
-// logged.
+// What trl's preference trainers have in common: batches whose first half are the chosen sequences
+// and whose second half are the rejected ones, and small numbers that are gathered and logged.
 #pragma once
 
 #include <utility>

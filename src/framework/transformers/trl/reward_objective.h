@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RewardTrainer.compute_loss (trl 1.16, trainer/reward_trainer.py) over a model that gives each
-// sequence one number (family/parts/classifiers.h): chosen sequences are
-// the first half of a batch, rejected ones the second.
+// RewardTrainer.compute_loss (trl 1.16, trainer/reward_trainer.py) for a model that gives each
+// sequence one number (family/parts/classifiers.h). The chosen sequences are the first half of a
+// batch, and the rejected ones the second half.
 #pragma once
 
 #include "framework/transformers/objective.h"

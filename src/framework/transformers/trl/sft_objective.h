@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SFTTrainer.compute_loss (trl 1.16, trainer/sft_trainer.py): the negative log-likelihood from the
-// fused head, or the label smoother's of all logits, and the metrics it keeps beside it. In
-// evaluation the labels of a batch are counted by the loss itself. Sequences in one row are kept
-// apart by their positions; the first label of each counts for nothing.
+// fused head, or the label smoother's loss from all logits, and the metrics that it keeps with the
+// loss. In evaluation, the loss itself counts the labels of a batch. Sequences in one row are told
+// apart by their positions, and the first label of each sequence does not count.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@
 
 namespace memtape::transformers::trl {
 
-/// What a forward is told of the sequences of its row; layers that are computed again in backward
-/// are told it, too.
+/// What a forward is told about the sequences in its row. Layers that are computed again in
+/// backward are told it, too.
 class PassedSequences {
  public:
   explicit PassedSequences(const Inputs& inputs);
@@ -35,7 +35,7 @@ class SftObjective final : public Objective {
   ghost::Tensor compute_loss(const Inputs& inputs) override;
 
  private:
-  /// Locals of compute_loss, which live until it returns.
+  /// The locals of compute_loss, which live until it returns.
   struct Locals {
     FusedOutput outputs;
     ghost::Tensor per_token_loss, num_tokens, weighted_aux_loss;
@@ -48,8 +48,8 @@ class SftObjective final : public Objective {
   void log_metrics(const Inputs& inputs, const FusedOutput& outputs) const;
 
   const PreparedModel& model_;
-  std::optional<PassedSequences> passed_;  ///< to the last forward that has a backward
-  std::optional<std::int64_t> scored_;     ///< labels of a training batch that count; not said: all
+  std::optional<PassedSequences> passed_;  ///< until the last forward that has a backward
+  std::optional<std::int64_t> scored_;  ///< the labels of a training batch that count; not set: all
   std::int64_t batch_tokens_, ranks_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
   bool smooths_labels_, balances_experts_, averages_tokens_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What trl switches off for a while: gradient checkpointing (disable_gradient_checkpointing) and,
-// with it, adapters (PeftModel.disable_adapter), under which the policy is its own reference.
+// with it, adapters (PeftModel.disable_adapter), so that the policy is its own reference.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace memtape::transformers::trl {
 
-/// Checkpointing off while it lives.
+/// Checkpointing is off as long as this lives.
 class WithoutCheckpointing {
  public:
   explicit WithoutCheckpointing(family::PretrainedModel& model)
@@ -26,7 +26,7 @@ class WithoutCheckpointing {
   nn::GradientCheckpointing checkpointing_;
 };
 
-/// Adapters off and checkpointing off while it lives.
+/// Adapters and checkpointing are off as long as this lives.
 class WithoutAdapters {
  public:
   explicit WithoutAdapters(family::PretrainedModel& model) : checkpointing_(model) {

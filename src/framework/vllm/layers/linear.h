@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // vLLM's linear layers (vllm/model_executor/layers/linear.py): column and row parallel, merged and
-// replicated. A layer knows its shape on this rank; its LinearMethod, chosen by the quantization,
-// makes the weights, processes them after loading, and forms the product.
+// replicated ones. A layer knows its shape on this rank. The quantization chooses its LinearMethod,
+// which makes the weights, processes them after loading, and computes the product.
 #pragma once
 
 #include <memory>
@@ -13,34 +13,35 @@ namespace memtape::vllm {
 
 class Linear;
 
-/// LinearMethodBase of a scheme; one object may serve many layers.
+/// The LinearMethodBase of a scheme. One object may serve many layers.
 class LinearMethod {
  public:
   virtual ~LinearMethod() = default;
   virtual void create_weights(Linear& layer) const = 0;
   virtual void process_weights(Linear&) const {}
   virtual Tensor apply(Linear& layer, const Tensor& x, const Tensor& bias) const = 0;
-  /// Weights are made on the meta device and quantized while they are loaded.
+  /// Whether weights are made on the meta device and quantized while they are loaded.
   virtual bool is_online() const { return false; }
-  /// The activation before the layer is quantized by its own kernel (fused_act_quant.py).
+  /// Whether the kernel of the activation before the layer can quantize the layer's input
+  /// (fused_act_quant.py).
   virtual bool takes_quantized_input(const Linear&) const { return false; }
 };
 
-/// How a layer is cut over the ranks of tensor parallelism.
+/// How a layer is divided over the ranks of tensor parallelism.
 enum class Cut : std::uint8_t { column, row, replicated };
 
 struct LinearOptions {
   Cut cut = Cut::column;
   bool bias = false;
-  bool reduce_results = true;    ///< of a row-parallel layer
+  bool reduce_results = true;    ///< for a row-parallel layer
   bool quantized = true;         ///< false: the model passes quant_config=None
   bool skip_bias_add = false;    ///< the bias is returned to the caller
-  std::optional<DType> dtype{};  ///< params_dtype, where it is not the model's
+  std::optional<DType> dtype{};  ///< the params_dtype, if it is not the model's
 };
 
 class Linear : public nn::Module<Linear> {
  public:
-  /// `outs` are the sizes of the merged matrices over all ranks.
+  /// `outs` are the sizes of the merged matrices, summed over all ranks.
   Linear(const Place& place, std::int64_t in, std::vector<std::int64_t> outs,
          const LinearOptions& options);
   Tensor forward(const Tensor& x);
@@ -50,13 +51,13 @@ class Linear : public nn::Module<Linear> {
   const Place& place() const { return place_; }
   std::int64_t out() const { return std::accumulate(outs.begin(), outs.end(), std::int64_t{0}); }
 
-  std::int64_t in;                 ///< on this rank
-  std::vector<std::int64_t> outs;  ///< on this rank, by matrix
+  std::int64_t in;                 ///< that of this rank
+  std::vector<std::int64_t> outs;  ///< for each matrix, on this rank
   std::int64_t full_in, full_out;
   Weights weights;
   Tensor bias;
   DType dtype;
-  bool is_row_parallel;  ///< with more than one rank
+  bool is_row_parallel;  ///< it is row parallel over more than one rank
 
  private:
   Place place_;
@@ -64,12 +65,12 @@ class Linear : public nn::Module<Linear> {
   std::shared_ptr<const LinearMethod> method_;
 };
 
-/// Heads of an attention layer on this rank; keys' and values' heads are repeated where there are
-/// more ranks than heads.
+/// The heads of an attention layer on this rank. If there are more ranks than heads of keys and
+/// values, these are repeated.
 struct Heads {
   Heads(const Runtime& runtime, std::int64_t heads, std::int64_t kv_heads, std::int64_t size);
-  std::int64_t total, total_kv;  ///< over all ranks
-  std::int64_t query, kv;        ///< on this rank
+  std::int64_t total, total_kv;  ///< the sum over all ranks
+  std::int64_t query, kv;        ///< those on this rank
   std::int64_t size;
   std::int64_t q_size() const { return query * size; }
   std::int64_t kv_size() const { return kv * size; }

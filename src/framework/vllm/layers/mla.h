@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head latent attention (vllm/model_executor/layers/mla.py, attention/mla_attention.py): the
-// down projections are whole on every rank, the cache holds one latent vector a token, and the
-// profile run makes room for the largest context that prefill expands at a time.
+// Multi-head latent attention (vllm/model_executor/layers/mla.py, attention/mla_attention.py). The
+// down projections are whole on every rank, and the cache holds one latent vector for each token.
+// The profile run reserves room for the largest context that prefill expands at a time.
 #pragma once
 
 #include "framework/vllm/layers/attention.h"
@@ -14,10 +14,10 @@ struct MlaShape {
   std::int64_t qk() const { return nope + rope; }
 };
 
-/// deepseek_v2.py renames every scaled rope to its own.
+/// deepseek_v2.py renames every scaled rope to its own kind.
 RopeParameters mla_rope(const Config& config);
-/// process_weights_after_loading: kv_b_proj taken apart into W_UK and W_UV. They are views of it,
-/// or of what it is dequantized to.
+/// process_weights_after_loading: divides kv_b_proj into W_UK and W_UV. These are views of it, or
+/// of the weight to which it is dequantized.
 void expand_latent_heads(const Place& place, Linear& kv_b_proj, const MlaShape& shape);
 
 class MlaAttention : public nn::Module<MlaAttention> {
@@ -31,7 +31,7 @@ class MlaAttention : public nn::Module<MlaAttention> {
   Place place_;
   Runtime& runtime_;
   MlaShape shape_;
-  std::int64_t heads_;  ///< on this rank
+  std::int64_t heads_;  ///< those on this rank
   std::unique_ptr<Linear> a_proj_, q_proj_, kv_b_proj_, o_proj_;
   std::unique_ptr<RMSNorm> q_a_layernorm_, kv_a_layernorm_;
   std::shared_ptr<RotaryEmbedding> rotary_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The feed-forward blocks of dense models: gate and up as one projection with the activation that
-// multiplies them (SiluAndMul, GeluAndMul), and the plain one of older models.
+// The feed-forward blocks of dense models: one with gate and up as one projection and an activation
+// that multiplies them (SiluAndMul, GeluAndMul), and the plain block of older models.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class GatedMlp : public nn::Module<GatedMlp> {
   Linear gate_up_proj_, down_proj_;
 };
 
-/// up, activation, down, each with a bias.
+/// The names of up, activation and down. Each projection has a bias.
 struct PlainMlpNames {
   const char *up, *down;
 };
@@ -35,7 +35,7 @@ class PlainMlp : public nn::Module<PlainMlp> {
  public:
   PlainMlp(const Place& place, std::int64_t hidden, std::int64_t width, const PlainMlpNames& names);
   Tensor forward(const Tensor& x) { return run(x); }
-  /// The same where it is no module of its own: the input goes when `up` has read it (OPT).
+  /// The same in models where it is not a module: the input is freed when `up` has read it (OPT).
   Tensor run(Tensor x);
 
  private:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // vLLM's norms (vllm/model_executor/layers/layernorm.py). RMSNorm has a kernel that adds the
-// residual and normalizes in place; Gemma's multiplies with a float32 weight, which the kernel does
-// not take, so it runs as PyTorch ops (vllm/ir/ops/layernorm.py).
+// residual and normalizes in place. Gemma's norm multiplies with a float32 weight, which the kernel
+// does not take, so it runs as PyTorch ops (vllm/ir/ops/layernorm.py).
 #pragma once
 
 #include "framework/vllm/runtime.h"
 
 namespace memtape::vllm {
 
-/// Hidden states and residual as layers pass them on.
+/// Hidden states and residual, as layers pass them on.
 struct Stream {
   Tensor hidden, residual;
 };
@@ -20,9 +20,9 @@ class RMSNorm : public nn::Module<RMSNorm> {
   RMSNorm(const Place& place, std::int64_t width, NormKind kind = NormKind::rms,
           bool has_weight = true);
   Tensor forward(const Tensor& x);
-  /// With a residual: both come back, changed in place by the kernel.
+  /// Adds the residual. The kernel changes both in place and returns them.
   Stream add(const Tensor& x, const Tensor& residual);
-  /// The first layer starts the residual stream.
+  /// The first layer starts the residual stream; later layers add to it.
   Stream start_or_add(const Tensor& x, const Tensor& residual) {
     return residual.defined() ? add(x, residual) : Stream{(*this)(x), x};
   }
@@ -33,7 +33,7 @@ class RMSNorm : public nn::Module<RMSNorm> {
   Tensor weight_;
 };
 
-/// vLLM's LayerNorm is torch's in float32 (layernorm.py, LayerNorm) or nn.LayerNorm.
+/// vLLM's LayerNorm, which is torch's in float32 (layernorm.py, LayerNorm), or nn.LayerNorm.
 class LayerNorm : public nn::Module<LayerNorm> {
  public:
   LayerNorm(const Place& place, std::int64_t width, bool bias = true);

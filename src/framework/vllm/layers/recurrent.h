@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers with a state in place of keys and values (vllm/model_executor/layers/mamba): Mamba's
-// mixer, Mamba 2's, and the gated delta net of Qwen3-Next and Qwen3.5. In the profile run there is
-// no metadata, so the scans are skipped: projections, convolution input and norms remain. Mamba 2
-// and the delta net run their kernels once on one chunk, to tune them, and empty the cache after
-// that.
+// Layers that have a state instead of keys and values (vllm/model_executor/layers/mamba): Mamba's
+// mixer, Mamba 2's mixer, and the gated delta net of Qwen3-Next and Qwen3.5. The profile run has no
+// metadata, so the scans are skipped there, and projections, the input of the convolution and norms
+// remain. Mamba 2 and the delta net run their kernels once on one chunk, to tune them, and empty
+// the cache after that.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ namespace memtape::vllm {
 struct MambaShape {
   std::int64_t hidden = 0, inner = 0, state = 0, kernel = 0;
   bool conv_bias = true, bias = false;
-  std::int64_t time_step_rank = 0;  ///< Mamba 1
-  bool has_norms = false;           ///< of the time step, B and C (Jamba, Falcon Mamba)
+  std::int64_t time_step_rank = 0;  ///< for Mamba 1
+  bool has_norms = false;           ///< norms of the time step, B and C (Jamba, Falcon Mamba)
   bool norms_have_weights = true;
-  std::int64_t groups = 1, heads = 0, head_size = 0, chunk = 256;  ///< Mamba 2
+  std::int64_t groups = 1, heads = 0, head_size = 0, chunk = 256;  ///< for Mamba 2
   bool gated_norm = true;
   DType state_dtype = DType::bfloat16;
 };
@@ -48,7 +48,7 @@ class MambaMixer2 : public nn::Module<MambaMixer2> {
 
   Runtime& runtime_;
   MambaShape shape_;
-  std::int64_t groups_, conv_width_, inner_, heads_;  ///< on this rank
+  std::int64_t groups_, conv_width_, inner_, heads_;  ///< those of this rank
   std::unique_ptr<Linear> conv1d_, in_proj_, out_proj_;
   Tensor a_, d_, dt_bias_, norm_;
   bool is_warm_ = false;
@@ -56,7 +56,8 @@ class MambaMixer2 : public nn::Module<MambaMixer2> {
 
 struct DeltaNetShape {
   std::int64_t hidden = 0, key_heads = 0, value_heads = 0, key_size = 0, value_size = 0, kernel = 0;
-  bool interleaved = true;  ///< Qwen3-Next; Qwen3.5 has queries, keys, values and gates in a row
+  /// Qwen3-Next; in Qwen3.5 queries, keys, values and gates follow each other.
+  bool interleaved = true;
   DType state_dtype = DType::bfloat16;
 };
 
@@ -67,7 +68,7 @@ class GatedDeltaNet : public nn::Module<GatedDeltaNet> {
 
  private:
   struct Inputs {
-    std::vector<Tensor> kept;  ///< what the function's locals hold to its end
+    std::vector<Tensor> kept;  ///< what the locals of the function hold until it ends
     Tensor mixed, z;
   };
   Inputs interleaved_inputs(const Tensor& mixed_qkvz) const;
@@ -76,7 +77,7 @@ class GatedDeltaNet : public nn::Module<GatedDeltaNet> {
 
   Runtime& runtime_;
   DeltaNetShape shape_;
-  std::int64_t key_width_, value_width_, heads_;  ///< on this rank
+  std::int64_t key_width_, value_width_, heads_;  ///< those of this rank
   std::unique_ptr<Linear> conv1d_, in_proj_qkvz_, in_proj_ba_, out_proj_;
   Tensor dt_bias_, a_log_, norm_;
   bool is_warm_ = false;

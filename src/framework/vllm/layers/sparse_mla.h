@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeepSeek's sparse attention (vllm/models/deepseek_v32/attention.py): latent attention that reads
-// only the tokens that a small fp8 attention, the indexer, has chosen. Every rank holds the indexer
-// whole, its keys have a cache of their own, and the profile run makes room for its logits.
+// only the tokens which a small fp8 attention, the indexer, has chosen. Every rank holds the whole
+// indexer, its keys have their own cache, and the profile run reserves room for its logits.
 #pragma once
 
 #include "framework/vllm/layers/mla.h"
 
 namespace memtape::vllm {
 
-/// Whether a configuration's layers choose their tokens (index_topk).
+/// Whether the layers of a configuration choose their tokens (index_topk).
 bool has_sparse_attention(const Config& config);
-/// Whether layer `index` chooses anew; others take the choice of a layer before them
+/// Whether layer `index` chooses anew. Other layers take the choice of a layer before them
 /// (index_topk_freq, index_topk_pattern).
 bool has_indexer(const Config& config, std::int64_t index);
 
-/// What the layers share: the choice of each token of the batch.
+/// Makes what the layers share: the chosen tokens for each token of the batch.
 void make_topk_buffer(const Place& model);
 
-/// The indexer's weights and what its layers' groups keep.
+/// The weights of the indexer, and what its groups of layers keep.
 class SparseIndexer : public nn::Module<SparseIndexer> {
  public:
   SparseIndexer(const Place& place, const MlaShape& shape);
@@ -28,7 +28,7 @@ class SparseIndexer : public nn::Module<SparseIndexer> {
   Tensor queries(const Tensor& q_lora) { return (*wq_b_)(q_lora); }
   std::int64_t heads() const { return heads_; }
   std::int64_t head_size() const { return size_; }
-  /// sparse_attn_indexer without metadata: its workspace, and its logits for a moment.
+  /// sparse_attn_indexer without metadata: it takes its workspace and, for a moment, its logits.
   void reserve(Runtime& runtime) const;
 
  private:
@@ -50,7 +50,7 @@ class SparseMlaAttention : public nn::Module<SparseMlaAttention> {
   Place place_;
   Runtime& runtime_;
   MlaShape shape_;
-  std::int64_t heads_;  ///< on this rank
+  std::int64_t heads_;  ///< those on this rank
   std::unique_ptr<Linear> kv_b_proj_, a_proj_, q_b_proj_, o_proj_;
   std::unique_ptr<SparseIndexer> indexer_;
   std::unique_ptr<RMSNorm> q_a_layernorm_, kv_a_layernorm_;

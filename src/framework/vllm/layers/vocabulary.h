@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of token embeddings and the head, both cut along the vocabulary, which is padded to a
-// multiple of 64 (vllm/model_executor/layers/vocab_parallel_embedding.py), and the logits
-// (logits_processor.py).
+// The table of token embeddings and the head, both of which are divided along the vocabulary,
+// padded to a multiple of 64 (vllm/model_executor/layers/vocab_parallel_embedding.py), and the
+// logits (logits_processor.py).
 #pragma once
 
 #include "framework/vllm/runtime.h"
@@ -13,7 +13,7 @@ class VocabParallelEmbedding : public nn::Module<VocabParallelEmbedding> {
   VocabParallelEmbedding(const Place& place, std::int64_t vocabulary, std::int64_t width);
   Tensor forward(const Tensor& input_ids);
   const Tensor& table() const { return table_; }
-  /// Another model's table takes the place of its own.
+  /// Replaces its own table by that of another model.
   void share(const Tensor& table);
 
  protected:
@@ -23,12 +23,12 @@ class VocabParallelEmbedding : public nn::Module<VocabParallelEmbedding> {
   Tensor table_;
 };
 
-/// ParallelLMHead; with the embedding's table where the two are tied.
+/// ParallelLMHead. If the two are tied, it has the embedding's table.
 class ParallelLMHead {
  public:
   ParallelLMHead(const Place& place, std::int64_t vocabulary, std::int64_t width,
                  bool bias = false);
-  /// tie_weights: the head's own table goes.
+  /// tie_weights: the head's own table is freed.
   void tie(const Tensor& table);
 
   Tensor logits(const Tensor& hidden_states, bool soft_cap) const;

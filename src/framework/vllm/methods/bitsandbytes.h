@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// BitsAndBytesLinear: weights of checkpoints in bitsandbytes' 4 bits (vllm/model_executor/layers/
-// quantization/bitsandbytes.py, up to 0.2x): two values a byte in one column, and beside the
-// parameter a quantization state a matrix: a float32 for 64 values (a second level of quantization
-// is undone while loading) and the 16 values of the type.
+// BitsAndBytesLinear: weights of checkpoints in bitsandbytes' 4 bits
+// (vllm/model_executor/layers/quantization/bitsandbytes.py, up to 0.2x). Each byte holds two
+// values, all in one column. Each matrix has a quantization state beside the parameter: a float32
+// for every 64 values (loading undoes a second level of quantization) and the 16 values of the
+// type.
 #pragma once
 
 #include "framework/vllm/layers/linear.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patterns by which a quantized checkpoint names layers: regular expressions after "re:", as
-// compressed-tensors' ignore lists have them (matched from the start of the name, Python's
-// re.match), and shell patterns with * in ModelOpt's exclude_modules (the whole name, fnmatch).
-// What base/pattern.h does not read matches nothing.
+// The patterns by which a quantized checkpoint names layers. After "re:" comes a regular
+// expression, as in the ignore lists of compressed-tensors; it must match at the start of the name
+// (Python's re.match). exclude_modules of ModelOpt has shell patterns with *, which must match the
+// whole name (fnmatch). An expression that base/pattern.h does not read matches nothing.
 #pragma once
 
 #include <string_view>

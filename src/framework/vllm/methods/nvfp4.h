@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVFP4: two 4-bit floats a byte, an fp8 scale for each 16 of them and one float32 scale for all
-// (vllm/model_executor/layers/quantization/modelopt.py, compressed_tensors_w4a4_nvfp4.py).
-// Blackwell multiplies in fp4, with the block scales in its own tiles; before it Marlin repacks the
-// weights and multiplies in 16 bits.
+// NVFP4: each byte holds two 4-bit floats; every 16 of them have an fp8 scale, and all together
+// have one float32 scale (vllm/model_executor/layers/quantization/modelopt.py,
+// compressed_tensors_w4a4_nvfp4.py). Blackwell multiplies in fp4, with the scales of blocks in its
+// own tiles. On older devices, Marlin repacks the weights and multiplies in 16 bits.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 namespace memtape::vllm {
 
 struct NvFp4Scheme {
-  bool quantizes_input = true;  ///< W4A4; else W4A16
-  /// compressed-tensors names and keeps its scales otherwise, not in other sizes.
+  bool quantizes_input = true;  ///< W4A4; if false, W4A16
+  /// compressed-tensors gives its scales other names, but not other sizes.
   std::int64_t group = 16;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantization: which method a layer's weights are held and multiplied with. It is read from the
-// checkpoint's quantization_config, as vLLM's QuantizationConfig classes read it
+// Quantization: the method by which the weights of a layer are held and multiplied. It is read from
+// the checkpoint's quantization_config, as vLLM's QuantizationConfig classes read it
 // (vllm/model_executor/layers/quantization).
 #pragma once
 
@@ -18,15 +18,16 @@ class Quantization {
  public:
   virtual ~Quantization() = default;
   virtual std::string_view name() const = 0;
-  /// The method of the linear layer at `prefix`; null: held as it is.
+  /// The method of the linear layer at `prefix`. It is null if the layer is not quantized.
   virtual std::shared_ptr<const LinearMethod> linear(const Place& place) const = 0;
-  /// The method of the experts at `prefix`; null: held as they are.
+  /// The method of the experts at `prefix`. It is null if they are not quantized.
   virtual std::shared_ptr<const MoeMethod> experts(const Place&) const { return nullptr; }
-  /// Scales of the KV cache that the checkpoint brings (BaseKVCacheMethod).
+  /// Whether the checkpoint brings scales for the KV cache (BaseKVCacheMethod).
   virtual bool has_kv_scales() const { return false; }
 };
 
-/// The scheme of `config` (its quantization_config, or --quantization); null for none.
+/// The scheme of `config` (from its quantization_config or from --quantization), or null if there
+/// is none.
 Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
                                                         const Settings& settings);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScaledLinear: weights of 8 bits with scales per tensor, per channel or per block, and activations
-// quantized on the way in (fp8.py, compressed_tensors_w8a8_fp8.py, _w8a8_int8.py, online/fp8.py).
-// Devices without fp8 units hold the same weights for Marlin.
+// ScaledLinear: 8-bit weights with scales for each tensor, channel or block, and activations that
+// are quantized on the way in (fp8.py, compressed_tensors_w8a8_fp8.py, _w8a8_int8.py,
+// online/fp8.py). Devices without fp8 units hold the same weights for Marlin.
 #pragma once
 
 #include "framework/vllm/layers/linear.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightOnlyLinear: integers of 4 or 8 bits packed in int32 with scales per group: AWQ, GPTQ and
-// compressed-tensors' pack-quantized, each laid out as its checkpoint has it and repacked for the
-// kernel that the device gets: Machete on Hopper, else Marlin
+// WeightOnlyLinear: integers of 4 or 8 bits, packed in int32, with scales for groups: AWQ, GPTQ and
+// pack-quantized of compressed-tensors. Each is laid out as in its checkpoint and repacked for the
+// device's kernel, which is Machete on Hopper and Marlin otherwise
 // (vllm/model_executor/kernels/linear/mixed_precision).
 #pragma once
 
@@ -13,7 +13,7 @@ enum class PackedLayout : std::uint8_t { awq, gptq, compressed };
 
 struct PackedScheme {
   PackedLayout layout = PackedLayout::gptq;
-  std::int64_t bits = 4, group = 128;  ///< group -1: one scale a column
+  std::int64_t bits = 4, group = 128;  ///< a group of -1 means one scale for each column
   bool zero_points = false;
 
   std::int64_t pack() const { return 32 / bits; }
@@ -46,10 +46,10 @@ class WeightOnlyLinear final : public LinearMethod {
   PackedScheme scheme_;
 };
 
-/// Marlin's product (marlin_utils.py, _marlin_gemm): locks kept for all layers, the output, and for
-/// the time of the product a float32 buffer to reduce in.
+/// Marlin's product (marlin_utils.py, _marlin_gemm): locks that are kept for all layers, the output
+/// and, as long as the product runs, a float32 buffer for the reduction.
 Tensor marlin_gemm(Runtime& runtime, const Tensor& x, std::int64_t out);
-/// Marlin's permutation of scales: an index of 64 or 32 entries, and the result.
+/// Marlin's permutation of scales: it makes an index of 64 or 32 entries, and the result.
 Tensor marlin_permute_scales(const Dims& sizes, DType dtype, bool grouped);
 
 }  // namespace memtape::vllm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Older decoders whose layers add residuals in place of passing them on: GPT-2 and Falcon.
+// Older decoders, whose layers add residuals instead of passing them on: GPT-2 and Falcon.
 #pragma once
 
 #include "framework/vllm/models/model.h"

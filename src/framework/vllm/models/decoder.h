@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamDecoder: the decoder that most of vLLM's model files spell out: embedding, layers that pass
-// on (hidden_states, residual), a last norm, a head. What a family chooses is in DecoderChoices.
+// StreamDecoder: the decoder that most of vLLM's model files contain: an embedding, layers that
+// pass on (hidden_states, residual), a last norm and a head. DecoderChoices holds what a family
+// chooses.
 #pragma once
 
 #include "framework/vllm/models/model.h"
@@ -14,10 +15,10 @@ struct LayerBlocks {
 /// How a layer adds to its residual.
 enum class LayerForm : std::uint8_t {
   fused,         ///< norms add the residual (Llama)
-  sandwich,      ///< norms before and after both blocks (Gemma 2 and 3)
+  sandwich,      ///< there are norms before and after both blocks (Gemma 2 and 3)
   explicit_add,  ///< residual + hidden * multiplier (Granite)
-  plain_add,     ///< hidden + residual, both passed on though only one is used (PhiMoE)
-  post_norm,     ///< norms behind the blocks alone (EXAONE 4)
+  plain_add,     ///< hidden + residual; both are passed on, though only one is used (PhiMoE)
+  post_norm,     ///< there are only norms after the blocks (EXAONE 4)
 };
 
 struct DecoderChoices {
@@ -25,12 +26,12 @@ struct DecoderChoices {
   std::function<LayerBlocks(const Place&, std::int64_t index)> blocks{};
   LayerForm form = LayerForm::fused;
   NormKind norm = NormKind::rms;
-  bool layer_norm = false;        ///< nn.LayerNorm in place of RMSNorm (PhiMoE)
-  bool scales_embedding = false;  ///< Gemma: a new tensor
+  bool layer_norm = false;        ///< nn.LayerNorm replaces RMSNorm (PhiMoE)
+  bool scales_embedding = false;  ///< Gemma: scaling makes a new tensor
   bool soft_caps_logits = false;
   bool head_bias = false;
   bool norms_first = false;  ///< the layer makes its norms before its blocks
-  /// The first norm is made with the embedding, in one kernel, where a rank has the whole table
+  /// One kernel computes the embedding and the first norm, if a rank has the whole table
   /// (fused_embed_norm of DeepSeek V3.2).
   bool fuses_first_norm = false;
   const char* layers_name = "layers";

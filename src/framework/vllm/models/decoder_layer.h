@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecoderLayer: one layer of a decoder that passes on (hidden_states, residual): two blocks, and
-// the norms that the family's form asks for.
+// DecoderLayer: one layer of a decoder that passes on (hidden_states, residual): it has two blocks
+// and the norms that the family's form needs.
 #pragma once
 
 #include <deque>
@@ -10,7 +10,7 @@
 
 namespace memtape::vllm {
 
-/// RMSNorm, or LayerNorm where residuals are added apart (phimoe.py).
+/// RMSNorm, or LayerNorm in models that add residuals separately (phimoe.py).
 class StreamNorm {
  public:
   StreamNorm(const Place& place, std::int64_t width, const DecoderChoices& choices);
@@ -28,7 +28,7 @@ class DecoderLayer : public nn::Module<DecoderLayer> {
  public:
   DecoderLayer(const Place& place, const DecoderChoices& choices, std::int64_t index);
 
-  /// `normed`: the input's norm where it is there already; alive as long as the layer runs.
+  /// `normed` is the normed input, if it exists already. It is alive as long as the layer runs.
   Stream run(const Stream& input, const Tensor& normed = {});
 
  private:

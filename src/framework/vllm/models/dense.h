@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dense decoders, and what families read from a configuration alike.
+// The dense decoders, and what several families read from a configuration in the same way.
 #pragma once
 
 #include "framework/vllm/layers/attention.h"
@@ -8,16 +8,16 @@
 
 namespace memtape::vllm {
 
-/// Heads as config.json has them, cut over the ranks.
+/// The heads that config.json names, divided over the ranks.
 Heads config_heads(const Place& place);
-/// config.layer_types[index]; "" where there are none.
+/// config.layer_types[index]; it is "" if there are none.
 std::string layer_type(const Config& config, std::int64_t index);
-/// The window of a sliding layer; 0 of a full one.
+/// The window of a sliding layer, or 0 for a full one.
 std::int64_t layer_window(const Config& config, std::int64_t index);
-/// The same, with the configuration classes' own pattern where the file has none.
+/// The same. If the file has no types, the pattern of the configuration class counts.
 std::string gemma_layer_type(const Config& config, std::int64_t index);
 
-/// Attention and a gated MLP as most dense families have them.
+/// Attention and a gated MLP, as most dense families have them.
 LayerBlocks dense_blocks(const Place& place, const AttentionBlockOptions& attention,
                          const MlpOptions& mlp);
 

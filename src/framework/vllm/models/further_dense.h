@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Further dense decoders: GLM-4 (glm4.py) and EXAONE 3 and 4 (exaone.py, exaone4.py). ERNIE 4.5's
-// dense models and IQuest-Coder are Llama's.
+// More dense decoders: GLM-4 (glm4.py), and EXAONE 3 and 4 (exaone.py, exaone4.py). The dense
+// models of ERNIE 4.5 and IQuest-Coder are Llama's.
 #pragma once
 
 #include "framework/vllm/models/model.h"

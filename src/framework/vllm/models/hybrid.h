@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders with recurrent layers, alone or among attention: Mamba, Falcon Mamba, Mamba 2,
-// Nemotron-H, Jamba, Qwen3-Next and Qwen3.5.
+// Decoders with recurrent layers, with or without attention among them: Mamba, Falcon Mamba, Mamba
+// 2, Nemotron-H, Jamba, Qwen3-Next and Qwen3.5.
 #pragma once
 
 #include "framework/vllm/models/decoder.h"
 
 namespace memtape::vllm {
 
-/// A layer of Qwen3-Next or Qwen3.5, or of their predictor.
+/// A layer of Qwen3-Next or Qwen3.5, or of their predictors.
 LayerBlocks qwen3_next_blocks(const Place& layer, std::int64_t index);
 
 std::unique_ptr<ServedModel> make_mamba(const Place& place);

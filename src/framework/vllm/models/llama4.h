@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama 4 (vllm/model_executor/models/llama4.py): layers with a rope attend to chunks, the others
-// to all; experts beside a shared one in every layer or in every second.
+// Llama 4 (vllm/model_executor/models/llama4.py): layers with a rope attend to chunks, and the
+// others to everything. There are experts beside a shared one in every layer, or in every second
+// layer.
 #pragma once
 
 #include "framework/vllm/models/model.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServedModel: a model class of vLLM (vllm/model_executor/models) built for one rank: its forward
-// over one batch of tokens, and the logits of some rows. Families are tables of choices where
-// vLLM's code differs only in them; where it differs in lines, they have classes.
+// ServedModel: a model class of vLLM (vllm/model_executor/models), built for one rank: its forward
+// over one batch of tokens, and the logits of some rows. Families whose code in vLLM differs only
+// in choices are tables of these; families whose code differs otherwise have classes.
 #pragma once
 
 #include <functional>
@@ -18,20 +18,22 @@ namespace memtape::vllm {
 class ServedModel {
  public:
   virtual ~ServedModel() = default;
-  /// `input` holds token ids on the first stage, else what the stage before sent.
+  /// `input` holds token ids on the first stage. On other stages it holds what the stage before has
+  /// sent.
   virtual Tensor forward(const Tensor& input_ids, const Stream& input) = 0;
   virtual Tensor compute_logits(const Tensor& hidden_states) = 0;
-  /// make_empty_intermediate_tensors: how many [tokens, hidden] tensors pass between stages.
+  /// make_empty_intermediate_tensors: the number of [tokens, hidden] tensors that pass between
+  /// stages.
   virtual int intermediate_tensors() const { return 2; }
   virtual std::int64_t hidden_size() const = 0;
-  /// What the last forward kept of its stream for the drafter (Speculation::target_layers).
+  /// What the last forward has kept of its stream for the drafter (Speculation::target_layers).
   virtual std::vector<Tensor> take_inner_states() { return {}; }
-  /// Tables that a drafter shares; undefined where this stage has none.
+  /// The tables that a drafter shares. They are undefined if this stage does not have them.
   virtual Tensor embedding_table() const { return {}; }
   virtual Tensor head_table() const { return {}; }
 };
 
-/// A sub-layer as the decoder layer sees it.
+/// A block as the decoder layer sees it.
 using Block = std::function<Tensor(const Tensor&)>;
 
 template <class M>

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoders with experts: Mixtral, Qwen 2 and 3 MoE, PhiMoE, GLM-4.5, ERNIE 4.5, DeepSeek
-// V2 and V3 (with Kimi K2), gpt-oss.
+// The decoders with experts: Mixtral, Qwen 2 and 3 MoE, PhiMoE, GLM-4.5, ERNIE 4.5, DeepSeek V2 and
+// V3 (with Kimi K2), and gpt-oss.
 #pragma once
 
 #include "framework/vllm/models/decoder.h"
 
 namespace memtape::vllm {
 
-/// The feed-forward part of a Qwen layer: experts, with a gated shared one, or a dense MLP.
+/// The feed-forward part of a Qwen layer: either experts with a gated shared expert, or a dense
+/// MLP.
 Block qwen_feed_forward(const Place& layer, std::int64_t index, bool quantized_gate);
 
-/// Layers that a predictor of later tokens has, too.
+/// These layers occur in predictors of later tokens, too.
 LayerBlocks glm4_moe_blocks(const Place& layer, std::int64_t index);
 LayerBlocks deepseek_blocks(const Place& layer, std::int64_t index);
 

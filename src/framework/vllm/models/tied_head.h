@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a model's head is its embedding: vLLM's models ask transformers' configuration for
-// tie_word_embeddings, whose class decides where the file is silent.
+// Whether the head of a model is its embedding. vLLM's models ask transformers' configuration for
+// tie_word_embeddings; if the file does not say it, the configuration's class decides.
 #pragma once
 
 #include "family/registry.h"

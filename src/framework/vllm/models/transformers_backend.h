@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that vLLM has no class for run on its Transformers backend
-// (vllm/model_executor/models/transformers): transformers' own modules, made on the device one
-// parameter at a time and moved to "meta", then their projections fused and replaced by vLLM's
-// layers, rotation and residuals left to PyTorch ops. OLMo 2 and 3, StarCoder 2, GPT-NeoX, Phi.
+// Models for which vLLM has no class run on its Transformers backend
+// (vllm/model_executor/models/transformers). It makes transformers' own modules on the device, one
+// parameter at a time, and moves them to "meta". Then it fuses their projections and replaces these
+// by vLLM's layers; rotation and residuals remain PyTorch ops. Such models are OLMo 2 and 3,
+// StarCoder 2, GPT-NeoX and Phi.
 #pragma once
 
 #include "framework/vllm/models/model.h"
