@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JsonObject: a JSON object as text on one line, built member by member.
+//
 //   JsonObject().add("r", 16).add("target_modules", words).text()
 #pragma once
 

@@ -2,10 +2,12 @@
 // JsonReader: reads JSON by walking through the text value by value, so that the caller decides
 // what is kept and how much memory that takes: a configuration becomes a small tree, and the header
 // of a safetensors file goes straight into a list of tensors.
+//
 // The grammar is RFC 8259 plus what Python's json module also reads and writes (NaN, Infinity,
 // -Infinity), because Python writes config.json files. Text must be UTF-8. Nesting is limited, and
 // numbers keep their spelling. The first problem is kept and ends the walk: afterwards loops over
 // keys and items stop, and values read as empty.
+//
 //   JsonReader json(text);
 //   if (json.enter_object())
 //     while (auto key = json.key()) *key == "size" ? use(json.number()) : json.skip();

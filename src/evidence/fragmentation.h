@@ -2,6 +2,7 @@
 // Fragmentation: what the free memory inside the segments looks like at one moment, and what holds
 // the segments that are partly empty: one block in use keeps its whole segment from going back to
 // the driver.
+//
 //     segment  [used][      free      ][used][  free  ]
 //                     largest hole
 #pragma once

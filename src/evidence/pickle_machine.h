@@ -2,6 +2,7 @@
 // PickleMachine: the stack machine of Python's pickles, protocols 2 to 5, for the opcodes that make
 // plain data: dicts, lists, tuples, texts and numbers. An opcode that imports, calls or builds
 // anything ends the reading with its name, so nothing in a file is ever executed.
+//
 // The machine does not recurse, and the memory it takes is bounded by what it has read: a few bytes
 // of a file can only ask for a few bytes of memory. A file that ends early is closed as far as it
 // goes.

@@ -2,6 +2,7 @@
 // PickleObjects: the objects of a snapshot's pickle as they are completed. Dicts of which there are
 // millions become records at once: an event takes 40 bytes, and a frame is kept once however often
 // it occurs. All others (segments, settings) stay dicts of keys and values.
+//
 // The keys of a dict tell which record it becomes: a dict with "action" is an event, with
 // "filename" a frame, with "state" a block. Dicts with the same keys in the same order share what
 // was found out about them.

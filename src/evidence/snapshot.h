@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemorySnapshot: what torch.cuda.memory._snapshot() holds about all devices: the recorded events,
 // the segments at the end, and the Python stacks, each of which is kept once.
+//
 //     device_traces  [[alloc, free_requested, free_completed, segment_alloc, ..., oom], ...]
 //     segments       [device, address, size, [block, block, ...]]
 #pragma once

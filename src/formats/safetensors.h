@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // safetensors: the header of a checkpoint, without its data (format: huggingface/safetensors,
 // README "Format").
+//
 //   | u64 little endian: N | N bytes of JSON | data ...
 //   {"__metadata__": {"format": "pt"},
 //    "model.norm.weight": {"dtype": "BF16", "shape": [4096], "data_offsets": [0, 8192]}, ...}
+//
 // Like the reference reader, this one refuses a header that is longer than 100 MB or than its file,
 // that names a tensor twice, whose offsets leave holes, overlap or do not end at the end of the
 // file, or in which shape and dtype of a tensor contradict its bytes. A checkpoint in shards has an

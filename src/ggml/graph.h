@@ -3,6 +3,7 @@
 // ggml builds it: ops make tensors (ggml_mul_mat and others of ggml.h, without their data), and
 // `expand` walks from a tensor to its sources, from left to right, and appends those that are not
 // there yet.
+//
 // A shape that an op cannot take is remembered as the graph's failure, and the op returns its first
 // source. So a model file with contradictory sizes ends in an error and not in a crash.
 #pragma once

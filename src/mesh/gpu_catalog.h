@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU catalog: how much memory a device gives a program, as cudaMemGetInfo reports it, and how
 // much its CUDA context takes.
+//
 // The total that nvidia-smi prints includes memory that the driver keeps for itself ("Reserved" in
 // nvidia-smi -q -d MEMORY since R510). A program can never have it, so verdicts use the total that
 // CUDA reports. Each figure says how well it is known.

@@ -3,7 +3,9 @@
 // rank in it. Ranks count through the axes as through the digits of a number, the last axis
 // fastest. This is the order of torch's init_device_mesh and of Megatron's rank generator, which
 // differ only in the order in which they name their axes.
+//
 //     Layout({{"dp", 2}, {"tp", 4}})   rank 6 is dp 1, tp 2; its tp group is 4 5 6 7
+//
 // Invariant: the sizes multiply to size().
 #pragma once
 

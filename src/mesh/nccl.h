@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What NCCL takes on the device for a communicator, outside the framework's allocator.
+//
 // NCCL connects lazily: the first collective of a kind makes the connections to peers, with their
 // buffers. A connection holds one buffer for each protocol (src/transport/p2p.cc, src/init.cc of
 // NCCL 2.30): LL 512 KiB, LL128 4,800 KiB, SIMPLE 4 MiB (NCCL_BUFFSIZE). With the head and tail

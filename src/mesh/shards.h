@@ -2,6 +2,7 @@
 // Shards: how many rows each of N holders has of a dimension that is divided as torch.chunk divides
 // it: into pieces of ceil(rows / N), of which the last ones are shorter or empty. FSDP2's
 // per-parameter shards and DTensor's Shard placements are such pieces.
+//
 // Invariant: the pieces of all holders sum to `rows`.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The catalog: the configurations of published models, kept in the program so that a name is
 // enough.
+//
 // Its rows are data/models, embedded at build time and sorted by id (case is ignored). Nothing is
 // parsed before it is asked for: `Config::parse(entry.config, std::string(entry.id))`.
 // scripts/update_catalog.py rewrites data/models from a folder of configurations.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The header check: do the parameters that a family builds have the names, shapes and dtypes that
 // the checkpoint stores?
+//
 // It reports differences in a few lines, each with a count and the first names, for the `warnings`
 // of a prediction. A tensor that is tied to another one (lm_head.weight to the embedding) may be
 // absent from either side. A checkpoint that was saved from the base model lacks the prefix of the

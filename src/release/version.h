@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Version: the number of a release as its package is published, as far as it is needed to order
 // releases.
+//
 //   Version::parse("2.15.0"), Version::parse("4.57"), Version::parse("2.8.0+cu128")
+//
 // Whatever follows the third number (a local label, rc1, .post1) is ignored: a release candidate
 // counts as its release.
 #pragma once

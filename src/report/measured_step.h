@@ -2,8 +2,9 @@
 // MeasuredStep: the part of a tape that the answer is about, which is one step in the steady state,
 // and a walk over it that carries the levels along. Every report that draws time (picture, csv,
 // html, snapshot) walks the step this way.
-//     at_start: blocks alive before `first`         [first, last): the step's events, cut into
-//     windows
+//
+//     at_start        the blocks that are alive before `first`
+//     [first, last)   the events of the step, divided into windows
 #pragma once
 
 #include <cstddef>

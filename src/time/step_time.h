@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepClock: how long a step takes. It is made once for a model on a machine and then asked about
 // layouts. What a layer costs is computed once for each shape and kept.
+//
 //     const StepClock clock(shape, machine);
 //     const StepTime t = clock.train(setup);     // t.seconds.mid, t.parts ...
+//
 // Because it keeps results, only one thread at a time may ask it. The times are ranges, while
 // memory is exact. docs/time.md says how they are made and how far to trust them.
 #pragma once

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reducer: what DDP does with gradients (torch/csrc/distributed/c10d/reducer.cpp). Every parameter
 // has a place in a bucket, a flat tensor that is all-reduced when its last gradient has arrived.
+//
 // The first buckets follow the order of the parameters. In the first synchronised backward,
 // gradients arrive in another order; the next forward replaces the buckets by ones that follow it,
 // and these stay. With gradient_as_bucket_view, a gradient is a view of its bucket once it has been
 // copied there. With a static graph, the first backward only counts, and everything is copied and
 // reduced at its end.
+//
 // The Reducer waits for every gradient. So it has to know beforehand which parameters get none, by
 // a search of the graph (find_unused_parameters) or from the first backward (static graph).
 // Otherwise the next forward finds the reduction unfinished, which is an error.

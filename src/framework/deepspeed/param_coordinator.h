@@ -2,10 +2,12 @@
 // ParamCoordinator (deepspeed/runtime/zero/partitioned_param_coordinator.py): it gathers the
 // parameters of a module before the module runs and those of later modules ahead of time, and lets
 // go of them afterwards.
+//
 // It watches the first forward and backward. From then on it knows the order of modules and
 // parameters: it fetches parameters ahead, up to a bucket of them, and keeps those that will soon
 // be used again. What is released after a step of that order is computed once. A module out of that
 // order ends it; then parameters are fetched as they are needed until another forward begins.
+//
 // If a checkpoint's recomputation gathers a frozen parameter, that parameter has no backward of its
 // own that would release it. The module whose backward asked for the recomputation releases it.
 #pragma once

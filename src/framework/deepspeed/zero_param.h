@@ -2,9 +2,11 @@
 // ZeroParam: a parameter of ZeRO 3 (deepspeed/runtime/zero/partition_parameters.py). It is divided
 // into equal partitions, one for each rank, of which the last is padded; it is whole between a
 // gather and its release. The module keeps its own TensorImpl, whose storage comes and goes.
+//
 // Several parameters of one dtype are gathered into one flat buffer, of which each then takes a
 // copy; the buffers stay until the last of the parameters has been waited for. A single one is
 // gathered in place.
+//
 // With hierarchical partitions (zero_hpz_partition_size of ZeRO++), the first release of a whole
 // parameter leaves a second partition among the ranks of one group. The parameter is gathered from
 // there until a step makes it stale.

@@ -3,6 +3,7 @@
 // parameters of the unit lie side by side in one tensor, which is padded so that every rank holds
 // an equal piece. While the unit computes, they are views of the whole flat tensor, and autograd
 // makes one flat gradient of their gradients.
+//
 // Like FlatParameter, it is one leaf tensor whose data switches between the rank's shard, a copy of
 // the shard in the low dtype, and the whole.
 #pragma once

@@ -3,6 +3,7 @@
 // 0 (or of another dimension that all ranks share evenly), padded to as many rows as the first rank
 // has. When it is gathered, it is whole in a tensor whose storage is emptied when the unit is
 // resharded, and filled again at the next gather.
+//
 // The module keeps its own TensorImpl. It stands for torch's _unsharded_param, which is also one
 // object for the life of the program. The shard is a separate tensor, which the optimizer sees.
 #pragma once

@@ -5,9 +5,11 @@
 // start and its end, copied to the host at its commit, and copied back when backward passes the
 // start of a later group, so that they arrive in time. A group that nobody has called back is
 // copied when its tensors are asked for.
+//
 // The first step shows which groups there are. From the second step on, the last group of each name
 // stays on the GPU, because backward would wait for it, and so do the groups that backward needs
 // next.
+//
 // Invariant: a saved tensor is held by its group until its node asks for it or lets go of it.
 #pragma once
 

@@ -2,7 +2,9 @@
 // The buffers of Megatron's DistributedDataParallel: all gradients of one kind of parameter lie in
 // one piece of memory and, with the distributed optimizer, so do all parameters
 // (megatron/core/distributed/param_and_grad_buffer.py, megatron/core/optimizer/param_layout.py).
+//
 //   | param n | pad to 64 | param n-1 | ... | pad to lcm(dp, 128) || next bucket ...
+//
 // Parameters lie in reverse order, because their gradients arrive so. Each bucket is divided into
 // dp equal shards.
 #pragma once

@@ -4,6 +4,7 @@
 // rank sees all tokens ("allgather"), or ranks exchange tokens ("alltoall"). "flex" is treated as
 // "alltoall", because only its library knows its buffers. What a dispatcher knows about a routing
 // stays until the next one.
+//
 // The rank to which a token goes cannot be known. So tokens are spread as ExpertLoad says, evenly
 // unless it is told otherwise.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a program makes its model, and how the model gets from there to the GPU. A tensor that is
 // made in host memory or on the meta device has no storage here until it is moved.
+//
 // The wrapper decides what is moved and when: module.to("cuda") moves a whole model
 // (nn.Module._apply), and FSDP moves one unit at a time, just before it divides the unit
 // (torch/distributed/fsdp/_init_utils.py and _fully_shard/_fsdp_init.py, _move_states_to_device).

@@ -2,6 +2,7 @@
 // Optimizer: torch.optim's optimizers on ghost tensors. The first step makes the states, parameter
 // by parameter. What a step allocates for a moment depends on its form: fused kernels, foreach
 // lists or a loop over parameters.
+//
 // Each optimizer is a transcription of its Python file with the options of the plain loop (no
 // amsgrad, not capturable, a Python number as learning rate). Step counts and other scalars live on
 // the CPU unless the form is fused.

@@ -4,7 +4,9 @@
 // steps are balanced: a GPU holds one early and one late part of the sequence, so that it needs
 // everything in its own step, half of the keys of the GPUs before it, and half of its queries for
 // the GPUs after it.
+//
 //     step i of rank r    i = 0: q k v      i <= r: q, first half of k v     i > r: last half of q
+//
 // Results are merged in float32.
 #pragma once
 

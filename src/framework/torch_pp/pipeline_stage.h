@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PipelineStage: one stage of the pipeline and what it holds for each micro-batch
 // (torch/distributed/pipelining/stage.py).
+//
 // Buffers for what other stages send are allocated once, for every micro-batch: for inputs, except
 // in the first stage, and for gradients of outputs, except in the last. The output and the graph of
 // a micro-batch live in fwd_cache from its forward to its backward; the gradient of its input lives

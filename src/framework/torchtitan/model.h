@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchtitan's own decoders: model/model.py of models/llama3, qwen3, deepseek_v3 and llama4. Keys
 // and values are repeated for each query head before attention.
+//
 // The sizes are read from a transformers configuration of the same model. torchtitan's flavors
 // describe the same sizes (model/args.py).
 #pragma once

@@ -2,6 +2,7 @@
 // torchtitan's mixture of experts (models/moe/moe.py of release 0.2.0): a router that chooses by
 // biased scores, tokens in the order of their experts, one grouped product for each weight, and
 // outputs that are added to those of the shared experts.
+//
 // No size depends on how many tokens an expert gets, because rows are padded for the worst case.
 // There is one exception: if ranks share the experts (ExpertParallel of
 // distributed/expert_parallel.py), as many rows arrive as the router sends.

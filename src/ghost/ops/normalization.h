@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisations that are one op: layer_norm and rms_norm over the last dimension
 // (aten/src/ATen/native/cuda/layer_norm_kernel.cu, native/layer_norm.cpp).
+//
 // Both keep the input, the weight and the float32 statistics of each row. Their backward makes the
 // gradients of the parameters in one kernel or, if there are very many short rows, as partial sums
 // that are then reduced.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graph: what torch.compile makes of a part of a model, as far as it affects memory: one graph for
 // the forward and one for the backward, which AOTAutograd's partitioner separates.
+//
 // There are three kinds of values. The value of a kernel (a product, attention, a collective, a
 // product of complex numbers) has its own buffer. A fused value (pointwise, norms) becomes a buffer
 // only if a kernel reads it or the graph returns it; otherwise it is computed in the registers of
@@ -8,6 +9,7 @@
 // the reduction reads is fused into it. A buffer goes after its last reader (`del buf`). A fused
 // value takes over the buffer of an operand of the same size that ends there (in-place reuse of
 // buffers).
+//
 // The partitioner decides what the forward of a part saves (functorch/_aot_autograd,
 // partitioners.py, min_cut_rematerialization_partition). Kernels are never computed twice and fused
 // values always are, so the inputs and the outputs of kernels that the backward reads are saved. If

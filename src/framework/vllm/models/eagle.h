@@ -4,6 +4,7 @@
 // tokens and the target's last hidden states. EAGLE-3 projects hidden states of several layers of
 // the target to one, joins it with the embeddings inside of its first layer, and has its own head
 // over the tokens that are most often proposed.
+//
 // Only its checkpoint says which tables a head brings. Here EAGLE brings none and EAGLE-3 brings
 // its head, as those of their authors do (load_eagle_model of spec_decode/eagle/utils.py).
 #pragma once
