@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the caching allocator of a release of torch does otherwise.
+// What the caching allocator does otherwise in a certain release of torch.
 #pragma once
 
 #include "allocator/allocator_config.h"

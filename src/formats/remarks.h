@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remarks: what a reader of settings says beside what it understood. `warnings` leave the answer as
-// it is: what was taken for granted, what the program passes over. `not_modelled` names settings
-// that change memory in a way nobody has modelled: the answer is without them, and its bounds
-// widen.
+// Remarks: what a reader of settings reports in addition to what it has understood. `warnings` do
+// not change the answer: they name what was assumed and what the program ignores. `not_modelled`
+// names settings that change memory in a way that is not modelled: the answer is given without
+// them, and its bounds are wider.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which releases a project asks for: requirements.txt (pip's format), uv.lock and poetry.lock
-// ([[package]] tables), pyproject.toml (PEP 621's dependencies and their groups). Only what is
-// pinned with == names a release.
+// ([[package]] tables), and pyproject.toml (PEP 621's dependencies and their groups). Only a
+// requirement that is pinned with == names a release.
 #pragma once
 
 #include <string>
@@ -15,10 +15,11 @@ namespace memtape {
 
 struct Requirements {
   NamedReleases releases;
-  std::vector<std::string> unpinned;  ///< followed packages that a range or nothing stands behind
+  std::vector<std::string> unpinned;  ///< known packages with a range of versions or with none
 };
 
-/// The text of a file that is called `file` in errors; its name says which format it has.
+/// Reads the text of a file, which is called `file` in errors. The name of the file decides its
+/// format.
 Result<Requirements> read_requirements(std::string_view text, std::string_view file);
 
 }  // namespace memtape

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shell makes of a line: words without their quotes, commands between && and ;, variables
-// filled in. As much of it as start scripts of containers use; nothing is run.
+// What a shell makes of a line: words without their quotes, commands between && and ;, and
+// filled-in variables. It knows as much of a shell as the start scripts of containers use. Nothing
+// is run.
 #pragma once
 
 #include <functional>
@@ -11,17 +12,18 @@
 
 namespace memtape {
 
-/// The words of one line; quotes are taken off, backslashes join lines.
+/// The words of one line. Quotes are removed, and a backslash at the end of a line joins it with
+/// the next.
 std::vector<std::string> shell_words(std::string_view text);
 
-/// The commands of a script, each as its words: split at newlines, ;, &, && and ||.
+/// The commands of a script, each as its words. They are split at newlines, ;, &, && and ||.
 std::vector<std::vector<std::string>> shell_commands(std::string_view script);
 
-/// A word as a shell reads it back.
+/// Quotes a word so that a shell reads it back.
 std::string shell_quoted(std::string_view word);
 
-/// $NAME, ${NAME}, ${NAME:-otherwise} and $$ (a dollar) filled in; what `lookup` does not know and
-/// has no other value stays as it is.
+/// Fills in $NAME, ${NAME}, ${NAME:-otherwise} and $$ (a dollar). A name that `lookup` does not
+/// know and that has no other value stays as it is.
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 std::string with_variables(std::string_view text, const Lookup& lookup);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML as torchtitan's configurations hold it, read by toml++ into the tree that YAML is read into,
-// so that every value keeps its line for the user.
+// TOML, as torchtitan's configurations use it. toml++ reads it into the same tree as YAML, so that
+// every value keeps its line for messages.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,8 @@
 
 namespace memtape {
 
-/// A whole document: a mapping of its tables. `file` is its name in errors ("FILE:LINE: what").
+/// Reads a whole document, which is a mapping of its tables. `file` is its name in errors
+/// ("FILE:LINE: what").
 Result<YamlNode> read_toml(std::string_view text, std::string_view file);
 
 }  // namespace memtape

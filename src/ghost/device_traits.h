@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels' host code asks of the GPU that a program is said to run on. Without one, kernels
-// choose as on an A100.
+// What the host code of kernels asks about the GPU on which a program is assumed to run. If no GPU
+// is named, kernels choose as on an A100.
 #pragma once
 
 #include <optional>

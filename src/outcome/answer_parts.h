@@ -17,20 +17,20 @@ struct ModelSummary {
   std::string family;  ///< model_type
   std::int64_t parameters = 0, trainable_parameters = 0;
   Bytes weight_bytes = 0;
-  bool of_one_rank = false;  ///< the counts are not the whole model's
+  bool of_one_rank = false;  ///< the counts are not those of the whole model
 };
 
-/// Resolved options in order, every default spelled out. The value is a JSON scalar: null, bool,
-/// integer, number or text.
+/// Resolved options in order, with every default spelled out. The value is a JSON scalar: null, a
+/// bool, an integer, a number or a text.
 struct Setting {
   std::string name;
-  std::string json_value;  ///< already encoded as JSON
+  std::string json_value;  ///< JSON text
 };
 
 struct DeviceSummary {
   std::string name;       ///< "NVIDIA H100 80GB HBM3"
-  std::string id;         ///< catalog id, "h100-80gb"
-  Bytes total_bytes = 0;  ///< what cudaMemGetInfo reports as total
+  std::string id;         ///< the id in the catalog: "h100-80gb"
+  Bytes total_bytes = 0;  ///< the total that cudaMemGetInfo reports
   Bytes context_bytes = 0;
   std::string source;  ///< where the two figures come from
 };
@@ -41,13 +41,13 @@ struct Bounds {
 };
 
 struct Advice {
-  std::string change;  ///< options alone
-  std::string
-      command;  ///< the whole command with them, as it can be pasted; "" where none is known
-  Bytes peak_device_bytes = 0;  ///< what is needed then
+  std::string change;  ///< the options that change
+  /// The whole command with these options, so that it can be pasted; "" if none is known.
+  std::string command;
+  Bytes peak_device_bytes = 0;  ///< what is needed with the change
   std::string cost;
-  bool fits = true;         ///< with it; else it needs less, but still too much
-  bool gives_back = false;  ///< it fits because cached segments go back
+  bool fits = true;         ///< it fits with the change; if not, it needs less but still too much
+  bool gives_back = false;  ///< it fits only because cached segments go back to the driver
 };
 
 }  // namespace memtape

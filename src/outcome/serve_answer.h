@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServeAnswer: what an inference server needs, as plain values in the words of the JSON contract.
-// An engine (src/framework/NAME) fills it; report/serve_text and report/serve_json show it. What an
-// engine does not set is worked out from the rest by `predict_serve`: device, fits, headroom,
-// bounds and the rank that needs most.
+// An engine (src/framework/NAME) fills it, and report/serve_text and report/serve_json show it.
+// `predict_serve` derives what an engine leaves open from the rest: the device, whether it fits,
+// the headroom, the bounds, and the rank that needs most.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,30 @@
 
 namespace memtape {
 
-/// Layers whose cache has one shape.
+/// Layers whose caches have the same shape.
 struct KvGroup {
-  std::string kind;           ///< "full_attention", "sliding_window", "mla", "recurrent" ...
-  std::int64_t layers = 0;    ///< on this rank
-  std::int64_t tokens = 0;    ///< that the group holds in all; 0 where it does not grow with them
-  Bytes bytes_per_token = 0;  ///< of all its layers
-  Bytes bytes = 0;            ///< of all its layers
-  std::string key_type, value_type;  ///< "f16", "fp8_e4m3"; "" where there is none
+  std::string kind;         ///< "full_attention", "sliding_window", "mla", "recurrent" ...
+  std::int64_t layers = 0;  ///< those on this rank
+  /// The tokens that the group can hold; 0 if its size does not depend on them.
+  std::int64_t tokens = 0;
+  Bytes bytes_per_token = 0;         ///< the sum over all its layers
+  Bytes bytes = 0;                   ///< the sum over all its layers
+  std::string key_type, value_type;  ///< "f16", "fp8_e4m3"; "" if it has none
 };
 
 struct KvCache {
-  std::optional<Bytes> bytes_per_token;  ///< nothing where no single figure exists
-  std::int64_t block_size = 0;           ///< tokens
+  std::optional<Bytes> bytes_per_token;  ///< absent if there is no single figure
+  std::int64_t block_size = 0;           ///< in tokens
   std::int64_t num_blocks = 0;
-  std::int64_t tokens = 0;                ///< that the cache holds in all
-  std::optional<double> max_concurrency;  ///< requests of the full context at a time
-  std::optional<double> users;            ///< requests of ServeRequest::user_tokens at a time
+  std::int64_t tokens = 0;                ///< the tokens that the whole cache can hold
+  std::optional<double> max_concurrency;  ///< how many requests of full context can run at a time
+  /// How many requests of ServeRequest::user_tokens can run at a time.
+  std::optional<double> users;
   Bytes bytes = 0;
   std::vector<KvGroup> layers;
 };
 
-/// A named stretch of serving: "prefill", "decode", "profile".
+/// A named part of serving: "prefill", "decode", "profile".
 struct ServePhase {
   std::string name;
   Levels peak;
@@ -49,34 +51,34 @@ struct ServeRank {
   std::vector<int> ranks{0};
   int stage = 0;
   Bytes weights_bytes = 0;
-  Bytes activation_peak_bytes = 0;  ///< beyond weights and KV cache
-  Bytes non_torch_bytes = 0;        ///< outside the engine's allocator: context, libraries
+  Bytes activation_peak_bytes = 0;  ///< what is needed in addition to weights and KV cache
+  Bytes non_torch_bytes = 0;  ///< outside of the engine's allocator: the context and libraries
   Bytes cuda_graph_bytes = 0;
   KvCache kv_cache;
-  CategoryBytes at_peak;        ///< sums to peak_device_bytes
+  CategoryBytes at_peak;        ///< it sums to peak_device_bytes
   Bytes peak_device_bytes = 0;  ///< as nvidia-smi shows it
-  std::optional<Levels> peak;   ///< of PyTorch's allocator, for engines that use it
+  std::optional<Levels> peak;   ///< that of PyTorch's allocator, if the engine uses it
   std::vector<ServePhase> phases;
-  std::vector<std::pair<std::string, Bytes>> measured;  ///< an engine's further figures, by key
+  std::vector<std::pair<std::string, Bytes>> measured;  ///< other figures of an engine, by key
 };
 
-/// One of ggml's buffers: what the model, the context and the graphs hold there.
+/// One of ggml's buffers: how much of the model, the context and the graphs lies there.
 struct BufferBytes {
   std::string name;
   Bytes model = 0, context = 0, compute = 0;
 };
 
-/// What --solve found: a flag's value, and what happens beyond it.
+/// What --solve has found: the value of a flag, and what happens beyond it.
 struct Solved {
   std::string flag, value, beyond;
 };
 
-/// How many users there can be, each with so many tokens of prompt and answer.
+/// How many users there can be if each has that many tokens of prompt and answer.
 struct Users {
-  std::int64_t asked = 0;  ///< 0: as many as there can be
+  std::int64_t asked = 0;  ///< 0: as many as possible
   std::int64_t context = 0, output = 0;
   std::int64_t fit = 0;
-  Bytes bytes = 0;  ///< of cache, for one of them on one rank
+  Bytes bytes = 0;  ///< the cache that one of them needs on one rank
 };
 
 struct ServeAnswer {
@@ -88,19 +90,21 @@ struct ServeAnswer {
   std::vector<BufferBytes> buffers;
   int peak_rank = 0;
   std::optional<bool> fits;
-  std::string failure;  ///< why it does not start, where the engine knows more than "too large"
+  std::string failure;  ///< why it does not start, if the engine knows more than "too large"
   std::string doubt;    ///< why it may not start although the central figures say that it does
-  std::optional<VerdictWord> verdict;  ///< of `fits`, what is doubtful and `bounds`
+  std::optional<VerdictWord> verdict;  ///< it follows from `fits`, from the doubt and from `bounds`
   std::optional<Bytes> headroom_bytes;
-  std::size_t allocations = 0;  ///< of the run beneath, where its length follows from the flags
+  /// Those of the underlying run, if its length follows from the flags.
+  std::size_t allocations = 0;
   std::optional<Bounds> bounds;
   std::vector<Advice> advice;
   std::optional<Solved> solved;
   std::optional<Users> users;
-  /// Flags with their values that an engine's own search for what fits has found.
+  /// Flags with the values that an engine's own search for what fits has found.
   std::vector<std::pair<std::string, std::string>> fitted;
-  std::string corrected_command;   ///< a launch command that does not fit, so that it does
-  std::vector<std::string> notes;  ///< lines for people: flags to paste, what a figure means
+  std::string corrected_command;  ///< a launch command that does not fit, changed so that it fits
+  /// Lines for people: flags that can be pasted, or what a figure means.
+  std::vector<std::string> notes;
   std::vector<std::string> warnings;
 };
 

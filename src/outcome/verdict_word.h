@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three verdicts. Where a limit lies within the bounds, nobody can say that a program fits, and
-// nobody that it does not.
+// The three verdicts. If a limit lies within the bounds, nobody can say for certain that a program
+// fits, nor that it does not.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace memtape {
 
 enum class VerdictWord : std::uint8_t { fits, may_not_fit, does_not_fit };
 
-/// What is known for certain of a need within `bounds`, whose central figure `fits` below `limit`
-/// or not.
+/// What is certain about a need within `bounds`. `fits` says whether the central figure is within
+/// `limit`.
 constexpr VerdictWord verdict_word(bool fits, const Bounds& bounds, Bytes limit) {
   if (bounds.low_bytes <= limit && bounds.high_bytes > limit) return VerdictWord::may_not_fit;
   return fits ? VerdictWord::fits : VerdictWord::does_not_fit;
@@ -29,7 +29,8 @@ constexpr std::string_view name(VerdictWord word) {
   return "";
 }
 
-/// The verdict of a program that fits because cached segments go back (`gives_back`), or without.
+/// The verdict in words. `gives_back` is set if the program fits only because cached segments go
+/// back to the driver.
 inline std::string in_words(VerdictWord word, bool gives_back) {
   return std::string(name(word)) + (gives_back ? ", cached segments given back" : "");
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Style: what parallelize_module does to one module (torch/distributed/tensor/parallel/style.py,
-// and transformers' distributed/tensor_parallel.py, whose styles are the same but for the moment of
-// waiting): its parameters become this GPU's pieces, and hooks around its forward change the
-// placement of what goes in and comes out.
+// and transformers' distributed/tensor_parallel.py, whose styles differ only in when they wait). The
+// module's parameters become this GPU's pieces, and hooks around its forward change the placement of
+// what goes in and comes out.
 //
-//     ColwiseParallel    weight rows cut, whole input, output cut along its last dimension
-//     RowwiseParallel    weight columns cut, input cut likewise, outputs are summands
-//     SequenceParallel   parameters whole, input and output cut along the sequence
-//     PrepareModuleInput gathers what a module is given
-//     PrepareModuleInputOutput does so and adds up, or cuts, what the module makes; the module
+//     ColwiseParallel    divides the rows of the weight; the input is whole, and the output is
+//                        divided along its last dimension
+//     RowwiseParallel    divides the columns of the weight and, in the same way, the input; the
+//                        outputs are summands
+//     SequenceParallel   parameters are whole; input and output are divided along the sequence
+//     PrepareModuleInput gathers what the module is given
+//     PrepareModuleInputOutput does so, and adds up or divides what the module makes; the module
 //                        itself sees plain tensors and sends back a whole gradient
-//     whole              parameters are whole on every GPU, and what goes in and comes out, too
-//                        (torchtitan's NoParallel, distributed/__init__.py)
+//     whole              parameters, inputs and outputs are whole on every GPU (torchtitan's
+//                        NoParallel, distributed/__init__.py)
 //     summed_gradient    the gradient of the input comes as summands (torchtitan's TensorParallel
 //                        of experts, distributed/expert_parallel.py)
-//     backward_hook      adds up the gradients of a whole parameter where each GPU has its own
-//     heads
+//     backward_hook      adds up the gradients of a whole parameter if each GPU has its own heads
 #pragma once
 
 #include <memory>
