@@ -7,7 +7,8 @@
     scripts/embed_data.py gpu_speeds data/gpus.json OUTPUT.cpp   those of src/mesh/gpu_speeds.h
     scripts/embed_data.py kernels data/kernels.txt OUTPUT.cpp    those of src/time/kernel_rows.h
     scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
-    scripts/embed_data.py setting_names data/settings OUTPUT.cpp   the tables of src/launch/setting_names.h, one a file
+    scripts/embed_data.py setting_tables data/settings OUTPUT.cpp   the tables of src/launch/setting_table.h, one a file
+    scripts/embed_data.py word_tables data/words OUTPUT.cpp   the tables of src/launch/words.h, one a file
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
     scripts/embed_data.py export_programs data/export OUTPUT.cpp   the texts of src/exports/programs_text.h
     scripts/embed_data.py clusters data/clusters.yaml OUTPUT.cpp   the text of src/answer/cluster_data.h
@@ -121,7 +122,7 @@ def kernels(path):
     )
 
 
-EFFECTS = {"*": "modelled", "-": "none", "?": "not_modelled"}
+EFFECTS = {"*": "modelled", "#": "modelled", "-": "none", "?": "not_modelled"}
 
 
 def flag_table(path):
@@ -130,7 +131,7 @@ def flag_table(path):
         sys.exit(f"{path}: a line is not two to five words, or a flag is there twice")
     rows = [row + ["-"] * (5 - len(row)) for row in rows]
     flags = "".join(
-        f"  {{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name.strip('-'))}}},\n"
+        f"  {{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name.strip('-'))}, {str(effect == '#').lower()}}},\n"
         for flag, arity, effect, name, _ in rows
     )
     variables = "".join(f"  {{{text(variable)}, {text(flag)}}},\n" for flag, *_, variable in rows if variable != "-")
@@ -153,28 +154,56 @@ def launch_flags(folder):
     )
 
 
-def name_table(path):
+ROW_KINDS = {"same", "whole", "number", "text", "truth", "on_alone", "words", "names", "wholes", "json"}
+
+
+def setting_row(setting, meaning, kind="same", otherwise=""):
+    """A kind that is none of ROW_KINDS lists the values that may be said: "theirs=ours|both"."""
+    group, _, name = meaning.rpartition(".")
+    choices = "" if kind in ROW_KINDS else kind
+    return f"  {{{text(setting)}, {text(group)}, {text(name)}, RowKind::{'choice' if choices else kind}, {text(otherwise)}, {text(choices)}}},\n"
+
+
+def setting_table(path):
     rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    if any(len(row) != 2 or row[1] not in "*?-!" for row in rows) or len({row[0] for row in rows}) != len(rows):
-        sys.exit(f"{path}: a line is not a name and its effect, or a name is there twice")
-    lists = []
-    for list_name, effect in (("modelled", "*"), ("not_modelled", "?"), ("neutral", "-"), ("refused", "!")):
-        names = "".join(f"  {text(name)},\n" for name, of in rows if of == effect)
-        table = f"constexpr std::string_view k_{path.stem}_{list_name}[] = {{\n{names}}};\n"
-        lists.append(table if names else f"constexpr std::span<const std::string_view> k_{path.stem}_{list_name};\n")
-    return "".join(lists)
+    if any(not 2 <= len(row) <= (5 if row[1:2] == ["*"] else 2) or row[1] not in "*?-!" for row in rows) or len({row[0] for row in rows}) != len(rows):
+        sys.exit(f"{path}: a line is not a name, its effect and what a modelled one becomes, or a name is there twice")
+    tables = [("rows", "SettingRow", "".join(setting_row(row[0], *row[2:]) for row in rows if len(row) > 2))]
+    for name, effect in (("modelled", "*"), ("not_modelled", "?"), ("neutral", "-"), ("refused", "!")):
+        tables.append((name, "std::string_view", "".join(f"  {text(row[0])},\n" for row in rows if row[1] == effect)))
+    return "".join(
+        f"constexpr {of} k_{path.stem}_{name}[] = {{\n{body}}};\n" if body else f"constexpr std::span<const {of}> k_{path.stem}_{name};\n"
+        for name, of, body in tables
+    )
 
 
-def setting_names(folder):
+def setting_tables(folder):
     files = sorted(folder.glob("*.txt"))
     accessors = "".join(
-        f"KnownNames {path.stem}_names() {{\n  return {{k_{path.stem}_modelled, k_{path.stem}_not_modelled, "
-        f"k_{path.stem}_neutral, k_{path.stem}_refused}};\n}}\n"
+        f"launch::SettingTable {path.stem}_settings() {{\n  return {{{{k_{path.stem}_modelled, k_{path.stem}_not_modelled, "
+        f"k_{path.stem}_neutral, k_{path.stem}_refused}}, k_{path.stem}_rows}};\n}}\n"
         for path in files
     )
     return (
-        f'{HEAD}#include "launch/setting_names.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
-        f"{''.join(map(name_table, files))}}}  // namespace\n\n{accessors}\n}}  // namespace memtape::data\n"
+        f'{HEAD}#include "launch/setting_table.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
+        f"using launch::RowKind;\nusing launch::SettingRow;\n\n{''.join(map(setting_table, files))}}}  // namespace\n\n"
+        f"{accessors}\n}}  // namespace memtape::data\n"
+    )
+
+
+def word_table(path):
+    rows = [line.split(maxsplit=1) for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    if any(len(row) != 2 for row in rows) or len({row[0] for row in rows}) != len(rows):
+        sys.exit(f"{path}: a line is not a word and what it stands for, or a word is there twice")
+    return f"constexpr Word k_{path.stem}[] = {{\n{''.join(f'  {{{text(word)}, {text(meaning)}}},{chr(10)}' for word, meaning in rows)}}};\n"
+
+
+def word_tables(folder):
+    files = sorted(folder.glob("*.txt"))
+    accessors = "".join(f"std::span<const Word> {path.stem}() {{ return k_{path.stem}; }}\n" for path in files)
+    return (
+        f'{HEAD}#include "launch/words.h"\n\nnamespace memtape::data {{\n\nusing launch::Word;\nnamespace {{\n'
+        f"{''.join(map(word_table, files))}}}  // namespace\n\n{accessors}\n}}  // namespace memtape::data\n"
     )
 
 
@@ -243,7 +272,8 @@ def main():
         "kernels": kernels,
         "megatron_arguments": megatron_arguments,
         "launch_flags": launch_flags,
-        "setting_names": setting_names,
+        "setting_tables": setting_tables,
+        "word_tables": word_tables,
         "export_programs": export_programs,
         "clusters": clusters,
         "families": families,

@@ -9,7 +9,7 @@
 #include "exports/parts.h"
 #include "exports/programs_text.h"
 #include "framework/dialects.h"
-#include "launch/plain_loop.h"
+#include "launch/flag_tables.h"
 
 namespace memtape::exports {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using launch::Flag;
 
 const Flag* flag_of(std::string_view option) {
-  for (const Flag& flag : launch::plain_loop_flags())
+  for (const Flag& flag : data::plain_loop_flags().flags)
     if (flag.meaning == option) return &flag;
   return nullptr;
 }

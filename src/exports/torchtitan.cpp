@@ -9,13 +9,21 @@
 
 #include "base/text.h"
 #include "exports/parts.h"
-#include "launch/torchtitan_names.h"
+#include "launch/setting_table.h"
+#include "launch/words.h"
 
 namespace memtape::exports {
 namespace {
 
 /// Sections with their lines.
 using Sections = std::map<std::string, std::vector<std::string>>;
+
+/// SECTION.KEY of the newest releases that src/launch reads so; "" where there is none.
+std::string_view setting_of(std::string_view group, std::string_view as) {
+  for (const launch::SettingRow& row : data::torchtitan_settings().rows)
+    if (row.group == group && row.as == as) return row.setting;
+  return {};
+}
 
 Result<void> add_strategy(const Training& plan, Sections& sections) {
   const auto text = said(plan.options, "strategy");
@@ -28,12 +36,11 @@ Result<void> add_strategy(const Training& plan, Sections& sections) {
       sections["compile"].push_back(fmt::format("{} = {}", name, strategy->json(key)));
       continue;
     }
-    const auto members = launch::torchtitan_members();
-    const auto home = std::ranges::find(members, key, &launch::TitanMember::key);
-    if (home == members.end())
+    const std::string_view home = setting_of("strategy", key);
+    if (home.empty())
       return unsupported(fmt::format("no toml says {}", key), "--export",
                          "leave it out of --strategy");
-    sections[std::string(home->section)].push_back(
+    sections[std::string(home.substr(0, home.find('.')))].push_back(
         fmt::format("{} = {}", key, strategy->json(key)));
   }
   return {};
@@ -80,9 +87,8 @@ Result<void> check_others(const Training& plan) {
       {"framework", "gpus", "dp", "micro-batch-size", "global-batch-size", "sequence-length",
        "gradient-checkpointing", "optimizer", "optimizer-impl", "max-grad-norm", "strategy"});
   for (const auto& [name, value] : plan.options) {
-    const auto sizes = launch::torchtitan_sizes();
     const bool known = is_of_question(name) || std::ranges::find(kSaid, name) != kSaid.end() ||
-                       std::ranges::find(sizes, name, &launch::TitanSize::option) != sizes.end();
+                       !setting_of("mesh", name).empty();
     if (!known)
       return unsupported("no toml of torchtitan says that", fmt::format("--{} {}", name, value),
                          "leave it out");
@@ -90,12 +96,13 @@ Result<void> check_others(const Training& plan) {
   return {};
 }
 
-const launch::TitanFlavor* flavor_of(std::string_view model) {
+/// "llama3/8B" and its model on the hub.
+const launch::Word* flavor_of(std::string_view model) {
   for (const std::string_view ending : {"", "-Instruct", "-Base"}) {
     if (!model.ends_with(ending)) continue;
     const std::string_view base = model.substr(0, model.size() - ending.size());
-    for (const launch::TitanFlavor& known : launch::torchtitan_flavors())
-      if (known.id == base || known.id == model) return &known;
+    for (const launch::Word& known : data::torchtitan_flavors())
+      if (known.ours == base || known.ours == model) return &known;
   }
   return nullptr;
 }
@@ -112,7 +119,7 @@ std::string toml(const Sections& sections) {
 }  // namespace
 
 Result<Export> export_torchtitan(const Training& plan, const Facts& facts) {
-  const launch::TitanFlavor* flavor = flavor_of(plan.model);
+  const launch::Word* flavor = flavor_of(plan.model);
   if (!flavor)
     return unsupported(fmt::format("torchtitan has no flavor of {}", plan.model), "--export",
                        "--framework fsdp2 or megatron-core, or a model of llama3, qwen3, llama4 "
@@ -120,13 +127,17 @@ Result<Export> export_torchtitan(const Training& plan, const Facts& facts) {
   if (const auto fine = check_others(plan); !fine) return tl::unexpected(fine.error());
   Sections sections;
   sections["job"] = {"dump_folder = \"./outputs\""};
-  sections["model"] = {fmt::format("name = \"{}\"", flavor->model),
-                       fmt::format("flavor = \"{}\"", flavor->flavor),
+  const std::size_t slash = flavor->theirs.find('/');
+  sections["model"] = {fmt::format("name = \"{}\"", flavor->theirs.substr(0, slash)),
+                       fmt::format("flavor = \"{}\"", flavor->theirs.substr(slash + 1)),
                        fmt::format("hf_assets_path = \"./assets/hf/{}\"",
-                                   flavor->id.substr(flavor->id.find('/') + 1))};
-  for (const auto& [option, key] : launch::torchtitan_sizes())
-    if (const auto size = said(plan.options, option))
-      sections["parallelism"].push_back(fmt::format("{} = {}", key, *size));
+                                   flavor->ours.substr(flavor->ours.find('/') + 1))};
+  for (const char* option : {"tp", "pp", "cp", "ep", "etp"})
+    if (const auto size = said(plan.options, option)) {
+      const std::string_view setting = setting_of("mesh", option);
+      sections["parallelism"].push_back(
+          fmt::format("{} = {}", setting.substr(setting.find('.') + 1), *size));
+    }
   if (const auto added = add_strategy(plan, sections); !added) return tl::unexpected(added.error());
   add_checkpointing(plan, sections);
   if (const auto added = add_optimizer(plan, sections); !added)

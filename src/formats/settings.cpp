@@ -68,6 +68,26 @@ void Settings::set(GivenSetting setting) {
     settings_.push_back(std::move(setting));
 }
 
+void Settings::set_text(std::string_view name, std::string text, std::string_view where) {
+  set({.name = std::string(name),
+       .value = yaml_scalar(std::move(text)),
+       .where = std::string(where)});
+}
+
+void Settings::set_all(const Settings& more) {
+  for (const GivenSetting& setting : more.settings_) set(setting);
+}
+
+void Settings::set_members(std::string_view name, std::string_view file) {
+  const GivenSetting* const nested = find(name);
+  if (!nested) return;
+  const YamlNode mapping = nested->value;
+  for (const YamlNode& member : mapping.children)
+    set({.name = fmt::format("{}.{}", name, member.key),
+         .value = member,
+         .where = fmt::format("{}: {}", place_in(file, member.line), member.key)});
+}
+
 void Settings::set_all(const YamlNode& mapping, std::string_view file) {
   for (const YamlNode& member : mapping.children)
     set({.name = member.key,
@@ -86,8 +106,11 @@ bool Settings::says(std::string_view name) const {
 }
 
 void Settings::fail(const GivenSetting& setting, std::string what, std::string hint) {
-  if (!failure_)
-    failure_ = Error{ErrorKind::bad_input, std::move(what), setting.where, std::move(hint)};
+  fail(bad_input(std::move(what), setting.where, std::move(hint)));
+}
+
+void Settings::fail(tl::unexpected<Error> error) {
+  if (!failure_) failure_ = std::move(error.value());
 }
 
 bool Settings::on(std::string_view name, bool otherwise) {

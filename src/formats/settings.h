@@ -42,8 +42,13 @@ class Settings {
  public:
   /// The last value counts.
   void set(GivenSetting setting);
+  /// A text that stands at `where`.
+  void set_text(std::string_view name, std::string text, std::string_view where);
+  void set_all(const Settings& more);
   /// Each member of a mapping that was read from `file`.
   void set_all(const YamlNode& mapping, std::string_view file);
+  /// Each member of a setting that is a mapping, as NAME.MEMBER.
+  void set_members(std::string_view name, std::string_view file);
 
   const GivenSetting* find(std::string_view name) const;
   bool says(std::string_view name) const;
@@ -62,7 +67,9 @@ class Settings {
   /// misspelt); gives a line for each that passes, or has an effect which is not modelled.
   Remarks check_names(const KnownNames& known);
 
+  /// The first failure is kept.
   void fail(const GivenSetting& setting, std::string what, std::string hint = {});
+  void fail(tl::unexpected<Error> error);
   const std::optional<Error>& failure() const { return failure_; }
   std::span<const GivenSetting> all() const { return settings_; }
 

@@ -215,6 +215,10 @@ const YamlNode* YamlNode::find(std::string_view name) const {
   return kind == YamlKind::mapping && last != children.rend() ? &*last : nullptr;
 }
 
+YamlNode yaml_scalar(std::string text) {
+  return {.kind = YamlKind::scalar, .key = {}, .text = std::move(text), .children = {}};
+}
+
 Result<std::vector<YamlNode>> read_yaml_documents(std::string_view text, std::string_view file) {
   return YamlReader(text, file).documents();
 }

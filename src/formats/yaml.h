@@ -26,6 +26,9 @@ struct YamlNode {
   const YamlNode* find(std::string_view name) const;
 };
 
+/// A scalar node that holds `text`.
+YamlNode yaml_scalar(std::string text);
+
 /// Reads all documents of a file, which is called `file` in errors ("FILE:LINE: what").
 Result<std::vector<YamlNode>> read_yaml_documents(std::string_view text, std::string_view file);
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "launch/setting_names.h"
+#include "launch/setting_table.h"
 
 namespace memtape::launch {
 namespace {
@@ -24,10 +24,9 @@ void note_members(const Settings& settings, std::string_view name, std::string_v
   const GivenSetting* nested = settings.find(name);
   if (!nested) return;
   for (const YamlNode& member : nested->value.children)
-    command.launcher_settings.emplace_back(prefix.empty() || member.key.starts_with(prefix)
-                                               ? member.key
-                                               : std::string(prefix) + member.key,
-                                           option_text(member));
+    command.note_launcher(
+        member.key.starts_with(prefix) ? member.key : std::string(prefix) + member.key,
+        option_text(member));
 }
 
 }  // namespace
@@ -42,17 +41,16 @@ Result<void> note_accelerate_text(std::string_view text, std::string_view file,
                                   LaunchCommand& command) {
   Result<Settings> settings = read_settings(text, file);
   if (!settings) return tl::unexpected(settings.error());
-  command.remarks.add(settings->check_names(data::accelerate_names()));
+  command.remarks.add(settings->check_names(data::accelerate_settings().names));
   constexpr auto kTypes =
       std::to_array<std::string_view>({"NO", "MULTI_GPU", "MULTI_CPU", "MULTI_NPU", "DEEPSPEED",
                                        "FSDP", "MEGATRON_LM", "XLA", "TP", "no"});
   const std::string type = settings->choice("distributed_type", kTypes).value_or("NO");
   if (const std::string_view name = switch_of(type); !name.empty())
-    command.launcher_settings.emplace_back(name, "true");
-  if (settings->says("parallelism_config"))
-    command.launcher_settings.emplace_back("use_parallelism_config", "true");
+    command.note_launcher(name, "true");
+  if (settings->says("parallelism_config")) command.note_launcher("use_parallelism_config", "true");
   if (const auto precision = settings->text("mixed_precision"))
-    command.launcher_settings.emplace_back("mixed_precision", *precision);
+    command.note_launcher("mixed_precision", *precision);
   if (const auto processes = settings->whole("num_processes")) {
     if (*processes < 1 || *processes > 1 << 24)
       settings->fail(*settings->find("num_processes"), "unusable value",

@@ -8,30 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "base/json_object.h"
-#include "launch/python_arguments.h"
-#include "launch/setting_names.h"
-#include "launch/setting_rows.h"
+#include "launch/programs.h"
 #include "launch/trainer_program.h"
 
 namespace memtape::launch {
 namespace {
-
-Result<Settings> read_axolotl_arguments(const LaunchCommand& command) {
-  const std::vector<std::string>& words = command.arguments;
-  if (words.empty() || words.front().starts_with('-'))
-    return bad_input("no configuration is named", "axolotl train", "axolotl train cfg.yml");
-  const Result<std::string> text = command.files->read(words.front());
-  if (!text) return tl::unexpected(text.error());
-  Result<Settings> settings = read_settings(*text, words.front());
-  if (!settings) return settings;
-  const std::vector<std::string_view> names = data::axolotl_names().all();
-  const Result<Settings> typed = read_python_arguments(
-      std::span(words).subspan(1), {.name = "axolotl train", .names = names, .on_by_default = {}});
-  if (!typed) return typed;
-  for (const GivenSetting& setting : typed->all()) settings->set(setting);
-  return settings;
-}
 
 /// What `rl` says: trl's trainers, under axolotl's names (core/builders/rl.py). GDPO is GRPO that
 /// adds its rewards up in another way.
@@ -47,13 +28,15 @@ constexpr auto kReinforcements = std::to_array<Reinforcement>({{"dpo", &transfor
                                                                {"grpo", &transformers::kGrpo},
                                                                {"gdpo", &transformers::kGrpo}});
 
-Result<TrainerConfig> trainer_of(const Settings& settings) {
+/// Null: Trainer itself.
+TrainerConfig trainer_of(Settings& settings) {
   if (!settings.says("rl")) return nullptr;
   const GivenSetting& rl = *settings.find("rl");
-  for (const Reinforcement& known : kReinforcements)
-    if (known.rl == rl.value.text) return known.trainer;
-  return unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
-                     "dpo, ipo, kto, orpo, simpo, grpo or gdpo");
+  const auto known = std::ranges::find(kReinforcements, rl.value.text, &Reinforcement::rl);
+  if (known != kReinforcements.end()) return known->trainer;
+  settings.fail(unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
+                            "dpo, ipo, kto, orpo, simpo, grpo or gdpo"));
+  return nullptr;
 }
 
 /// FSDPConfig (utils/schemas/fsdp.py), which Trainer gets; its other fields concern the host.
@@ -79,38 +62,29 @@ std::string sharding_version(const Settings& settings) {
   return "1";
 }
 
-YamlNode text_node(std::string text) {
-  return {.kind = YamlNode::Kind::scalar, .key = {}, .text = std::move(text), .children = {}};
-}
-
 /// Fields may begin with "fsdp_"; pydantic drops those that FSDPConfig does not have.
-void add_sharding(const Settings& settings, Settings& arguments, Translation& translation) {
-  const bool said = settings.says("fsdp"), configured = settings.says("fsdp_config");
+void add_sharding(Settings& arguments, Reading& reading) {
+  const Settings& settings = reading.settings;
   if (!is_sharded(settings)) return;
-  const GivenSetting& told = *settings.find(said ? "fsdp" : "fsdp_config");
-  GivenSetting fsdp{.name = "fsdp", .value = text_node("true"), .where = told.where};
-  if (said && told.value.kind == YamlNode::Kind::sequence) {
-    std::vector<std::string> words;
-    for (const YamlNode& word : told.value.children) words.push_back(option_text(word));
-    fsdp.value.text = fmt::format("{}", fmt::join(words, " "));
-  }
-  arguments.set(std::move(fsdp));
+  const GivenSetting* const said = settings.says("fsdp") ? settings.find("fsdp") : nullptr;
+  const GivenSetting* const configured =
+      settings.says("fsdp_config") ? settings.find("fsdp_config") : nullptr;
+  std::string words = "true";
+  if (said && said->value.kind == YamlNode::Kind::sequence)
+    words = fmt::format("{}", fmt::join(reading.settings.words("fsdp"), " "));
+  arguments.set_text("fsdp", std::move(words), (said ? said : configured)->where);
   JsonObject config;
   config.add("version", sharding_version(settings));
-  if (configured)
-    for (const YamlNode& member : settings.find("fsdp_config")->value.children) {
-      const std::string name = member.key.starts_with("fsdp_") ? member.key.substr(5) : member.key;
-      if (std::ranges::find(kShardingFields, name) != kShardingFields.end())
-        config.add(name, option_text(member));
-      else if (name != "version" &&
-               std::ranges::find(kShardingOfTheHost, name) == kShardingOfTheHost.end())
-        translation.remarks.warnings.push_back(
-            fmt::format("{}: {} does nothing: axolotl does not pass it on",
-                        settings.find("fsdp_config")->where, member.key));
-    }
-  arguments.set({.name = "fsdp_config",
-                 .value = text_node(config.text()),
-                 .where = settings.find(configured ? "fsdp_config" : "fsdp")->where});
+  for (const YamlNode& member : configured ? configured->value.children : std::vector<YamlNode>()) {
+    const std::string name = member.key.starts_with("fsdp_") ? member.key.substr(5) : member.key;
+    if (std::ranges::find(kShardingFields, name) != kShardingFields.end())
+      config.add(name, option_text(member));
+    else if (name != "version" &&
+             std::ranges::find(kShardingOfTheHost, name) == kShardingOfTheHost.end())
+      reading.warn(fmt::format("{}: {} does nothing: axolotl does not pass it on",
+                               configured->where, member.key));
+  }
+  arguments.set_text("fsdp_config", config.text(), (configured ? configured : said)->where);
 }
 
 struct Dtypes {
@@ -134,41 +108,25 @@ Dtypes dtypes_of(Settings& settings) {
   return dtypes;
 }
 
-void add_adapter(Settings& settings, const Dtypes& dtypes, Translation& translation) {
+void add_adapter(const Dtypes& dtypes, Reading& reading) {
   constexpr auto kAdapters = std::to_array<std::string_view>({"lora", "qlora"});
-  const std::optional<std::string> adapter = settings.choice("adapter", kAdapters);
-  if (!adapter) return;
+  Settings& settings = reading.settings;
+  if (!settings.choice("adapter", kAdapters)) return;
   std::vector<std::string> targets = settings.words("lora_target_modules");
   std::string pattern;
   const GivenSetting* const named = settings.find("lora_target_modules");
   if (named && named->value.kind == YamlNode::Kind::scalar) pattern = std::move(targets.front());
   if (settings.on("lora_target_linear")) targets = {"all-linear"}, pattern.clear();
-  const GivenSetting* const ranks = settings.find("lora_rank_pattern");
-  add_lora({.rank = settings.whole("lora_r").value_or(8),
-            .alpha = settings.number("lora_alpha"),
-            .use_rslora = settings.on("peft_use_rslora"),
-            .dropout = settings.number("lora_dropout").value_or(0.0),
-            .targets = std::move(targets),
-            .modules_to_save = settings.words("lora_modules_to_save"),
-            .target_pattern = std::move(pattern),
-            .rank_pattern = ranks ? to_json(ranks->value) : std::string(),
-            .layers_to_transform = settings.words("peft_layers_to_transform"),
-            .use_dora = settings.on("peft_use_dora")},
-           translation);
-  if (settings.on("load_in_4bit"))
-    add_quantization({.double_quant = true, .compute_dtype = dtypes.torch_name}, translation);
-  else if (settings.on("load_in_8bit"))
-    add_quantization({.bits = 8}, translation);
-  else
-    return;
-  translation.add("prepare_model_for_kbit_training", "false");
+  add_lora(reading.members("peft"), targets, pattern, reading);
+  if (add_loaded_bits({.double_quant = true, .compute_dtype = dtypes.torch_name}, reading))
+    reading.translation.add("prepare_model_for_kbit_training", "false");
 }
 
-void add_attention_choice(Settings& settings, Translation& translation) {
-  if (settings.find("attn_implementation"))
-    return add_attention(settings, "attn_implementation", translation);
-  if (settings.on("flash_attention")) translation.add("attention", "flash");
-  if (settings.on("eager_attention")) translation.add("attention", "eager");
+void add_attention_choice(Reading& reading) {
+  if (reading.settings.find("attn_implementation"))
+    return add_attention("attn_implementation", reading);
+  if (reading.settings.on("flash_attention")) reading.translation.add("attention", "flash");
+  if (reading.settings.on("eager_attention")) reading.translation.add("attention", "eager");
 }
 
 /// Plugins that report, or measure afterwards.
@@ -189,25 +147,18 @@ bool cuts_cross_entropy(Settings& settings) {
 }
 
 /// LigerPlugin replaces what its switches name, CutCrossEntropyPlugin the loss of a causal model.
-void add_plugins(Settings& settings, TrainerConfig trainer, Translation& translation) {
+void add_plugins(TrainerConfig trainer, Reading& reading) {
+  Settings& settings = reading.settings;
   for (const std::string& plugin : settings.words("plugins"))
     if (plugin.find("Liger") == std::string::npos &&
         plugin.find("CutCrossEntropy") == std::string::npos && !is_neutral(plugin))
-      translation.remarks.not_modelled.push_back(fmt::format(
-          "{}: the plugin {} is not modelled", settings.find("plugins")->where, plugin));
-  if (!trainer && cuts_cross_entropy(settings)) translation.add("cut_cross_entropy", "true");
+      reading.not_modelled(fmt::format("{}: the plugin {} is not modelled",
+                                       settings.find("plugins")->where, plugin));
+  if (!trainer && cuts_cross_entropy(settings))
+    reading.translation.add("cut_cross_entropy", "true");
   if (!has_plugin(settings, "Liger")) return;
-  translation.add("use_liger_kernel", "true");
-  constexpr auto kKernels =
-      std::to_array<SettingRow>({{"liger_rope", "rope", RowKind::truth, "false"},
-                                 {"liger_rms_norm", "rms_norm", RowKind::truth, "false"},
-                                 {"liger_glu_activation", "swiglu", RowKind::truth, "false"},
-                                 {"liger_cross_entropy", "cross_entropy", RowKind::truth, "false"},
-                                 {"liger_fused_linear_cross_entropy", "fused_linear_cross_entropy",
-                                  RowKind::truth, "false"}});
-  JsonObject kernels;
-  add_members(kKernels, settings, kernels);
-  translation.add("liger_kernel_config", kernels.text());
+  reading.translation.add("use_liger_kernel", "true");
+  reading.translation.add("liger_kernel_config", reading.members("liger").text());
 }
 
 constexpr auto kLoraKernels = std::to_array<const char*>(
@@ -223,11 +174,10 @@ bool enables_lora_kernels(Settings& settings, TrainerConfig trainer) {
 }
 
 /// The kernels that are on; that of embeddings does nothing where none is adapted.
-void add_lora_kernels(Settings& settings, TrainerConfig trainer, Translation& translation) {
-  const bool said = std::ranges::any_of(kLoraKernels, [&](const char* name) {
-    const GivenSetting* const setting = settings.find(name);
-    return setting && setting->value.kind != YamlNode::Kind::null;
-  });
+void add_lora_kernels(TrainerConfig trainer, Reading& reading) {
+  Settings& settings = reading.settings;
+  const bool said = std::ranges::any_of(
+      kLoraKernels, [&](const char* name) { return settings.find(name) != nullptr; });
   const bool otherwise = !said && enables_lora_kernels(settings, trainer);
   std::vector<std::string> on;
   for (const char* name : kLoraKernels)
@@ -235,11 +185,11 @@ void add_lora_kernels(Settings& settings, TrainerConfig trainer, Translation& tr
       on.emplace_back(name);
   if (on.empty()) return;
   if (trainer || is_sharded(settings))
-    return translation.remarks.not_modelled.push_back(
+    return reading.not_modelled(
         fmt::format("axolotl's fused LoRA kernels ({}) are modelled in SFT without FSDP; here "
                     "adapters are peft's",
                     fmt::join(on, ", ")));
-  for (std::string& name : on) translation.add(std::move(name), "true");
+  for (const std::string& name : on) reading.translation.add(name, "true");
 }
 
 /// _configure_embedding_dtypes: what is cast to float32 is cast back for adapters, for attention
@@ -251,41 +201,12 @@ bool keeps_float32(Settings& settings) {
   return attention == "sdpa" || attention == "eager";
 }
 
-/// axolotl's word and the field of TrainingArguments or DPOConfig it becomes.
-using Renamed = std::pair<std::string_view, std::string_view>;
-
-void rename(const Settings& settings, std::span<const Renamed> words, Settings& arguments) {
-  for (const auto& [word, field] : words)
-    if (const GivenSetting* setting = settings.find(word)) {
-      GivenSetting renamed = *setting;
-      renamed.name = field;
-      arguments.set(std::move(renamed));
-    }
-}
-
-/// DPOConfig's own fields, and ipo, which is one of its losses.
-void add_dpo(const Settings& settings, Settings& arguments) {
-  constexpr auto kOfDpo =
-      std::to_array<Renamed>({{"dpo_loss_type", "loss_type"},
-                              {"dpo_loss_weights", "loss_weights"},
-                              {"dpo_label_smoothing", "label_smoothing"},
-                              {"dpo_use_weighting", "use_weighting"},
-                              {"dpo_padding_free", "padding_free"},
-                              {"dpo_use_liger_kernel", "use_liger_kernel"},
-                              {"precompute_ref_log_probs", "precompute_ref_log_probs"}});
-  rename(settings, kOfDpo, arguments);
-  const GivenSetting& rl = *settings.find("rl");
-  if (rl.value.text == "ipo")
-    arguments.set({.name = "loss_type", .value = text_node("ipo"), .where = rl.where});
-}
-
-/// SimPO is a loss of CPOConfig.
-void add_simpo(const Settings& settings, Settings& arguments) {
-  constexpr auto kOfCpo =
-      std::to_array<Renamed>({{"cpo_alpha", "cpo_alpha"}, {"simpo_gamma", "simpo_gamma"}});
-  rename(settings, kOfCpo, arguments);
-  arguments.set(
-      {.name = "loss_type", .value = text_node("simpo"), .where = settings.find("rl")->where});
+/// The settings of a group by the names of TrainingArguments' fields, or of trl's that extend them.
+void rename(std::string_view group, const Reading& reading, Settings& arguments) {
+  for (const SettingRow& row : reading.rows())
+    if (const GivenSetting* setting = reading.settings.find(row.setting);
+        row.group == group && setting)
+      arguments.set({std::string(row.as), setting->value, setting->where});
 }
 
 /// TRLConfig (utils/schemas/trl.py), whose fields are GRPOConfig's by their names, apart from what
@@ -293,7 +214,6 @@ void add_simpo(const Settings& settings, Settings& arguments) {
 void add_grpo(const Settings& settings, Settings& arguments) {
   constexpr auto kOfRewards = std::to_array<std::string_view>(
       {"reward_funcs", "reward_weights", "reward_processing_classes", "rollout_func"});
-  rename(settings, std::to_array<Renamed>({{"rl_beta", "beta"}}), arguments);
   const GivenSetting* const trl = settings.find("trl");
   if (!trl) return;
   for (const YamlNode& member : trl->value.children)
@@ -304,112 +224,87 @@ void add_grpo(const Settings& settings, Settings& arguments) {
                      .where = fmt::format("{}.{}", trl->where, member.key)});
 }
 
-void add_renamed(const Settings& settings, TrainerConfig trainer, Settings& arguments) {
-  constexpr auto kRenamed =
-      std::to_array<Renamed>({{"micro_batch_size", "per_device_train_batch_size"},
-                              {"gradient_accumulation_steps", "gradient_accumulation_steps"},
-                              {"optimizer", "optim"},
-                              {"gradient_checkpointing", "gradient_checkpointing"},
-                              {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs"},
-                              {"max_grad_norm", "max_grad_norm"},
-                              {"noisy_embedding_alpha", "neftune_noise_alpha"},
-                              {"neftune_noise_alpha", "neftune_noise_alpha"},
-                              {"ddp_bucket_cap_mb", "ddp_bucket_cap_mb"},
-                              {"ddp_find_unused_parameters", "ddp_find_unused_parameters"},
-                              {"deepspeed", "deepspeed"},
-                              {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
-  rename(settings, kRenamed, arguments);
+/// What the trainer of `rl` has beside TrainingArguments. ipo and simpo are losses of their
+/// trainers' configurations; `trl` is of GRPO alone.
+void add_reinforcement(TrainerConfig trainer, Reading& reading, Settings& arguments) {
+  const Settings& settings = reading.settings;
+  const bool is_grpo = trainer == &transformers::kGrpo;
+  if (!is_grpo && settings.says("trl"))
+    reading.warn(fmt::format("{} is read with rl: grpo or gdpo", settings.find("trl")->where));
   if (!trainer) return;
-  if (trainer != &transformers::kGrpo)
-    rename(settings, std::to_array<Renamed>({{"sequence_len", "max_length"}}), arguments);
-  if (trainer == &transformers::kDpo) add_dpo(settings, arguments);
-  if (trainer == &transformers::kCpo) add_simpo(settings, arguments);
-  if (trainer == &transformers::kGrpo) add_grpo(settings, arguments);
+  const GivenSetting& rl = *settings.find("rl");
+  rename(trainer->trainer, reading, arguments);
+  if (is_grpo) return add_grpo(settings, arguments);
+  if (const GivenSetting* length = settings.find("sequence_len"))
+    arguments.set({"max_length", length->value, length->where});
+  if (rl.value.text == "ipo" || rl.value.text == "simpo")
+    arguments.set_text("loss_type", rl.value.text, rl.where);
 }
 
-/// `trl` is of GRPO alone.
-void note_trl(const Settings& settings, TrainerConfig trainer, Translation& translation) {
-  if (trainer != &transformers::kGrpo && settings.says("trl"))
-    translation.remarks.warnings.push_back(
-        fmt::format("{} is read with rl: grpo or gdpo", settings.find("trl")->where));
-}
-
-/// gradient_checkpointing may also be "offload" or "offload_disk", activation_offloading by its old
-/// names.
-void check_checkpointing(Settings& settings) {
-  const std::optional<std::string> word = settings.text("gradient_checkpointing");
-  if (word && word->starts_with("offload"))
+/// gradient_checkpointing may also be "offload" or "offload_disk"; freeze_layers_except() before
+/// peft freezes all of the base.
+void check_unmodelled(Settings& settings) {
+  const std::string checkpointing = settings.text("gradient_checkpointing").value_or("");
+  if (checkpointing.starts_with("offload"))
     settings.fail(*settings.find("gradient_checkpointing"),
                   "activations in host memory are not modelled", "true or false");
-}
-
-/// freeze_layers_except() before peft freezes all of the base.
-void check_unfrozen(Settings& settings) {
   if (settings.says("unfrozen_parameters") && !settings.says("adapter"))
     settings.fail(*settings.find("unfrozen_parameters"),
                   "training a part of the model is not modelled", "an adapter, or leave it out");
 }
 
-Result<void> add_settings(Settings& settings, TrainerConfig trainer, Translation& translation) {
+void warn_of_sequences(TrainerConfig trainer, Reading& reading) {
+  if (reading.settings.on("sample_packing"))
+    reading.warn(
+        "packed samples are taken as micro_batch_size full sequences, each attended to whole");
+  else if (!reading.settings.on("pad_to_sequence_len") && trainer != &transformers::kGrpo)
+    reading.warn(
+        "sequences are padded to the longest of their batch; all are taken to be sequence_len "
+        "long");
+}
+
+void say_axolotl(Reading& reading) {
+  Settings& settings = reading.settings;
+  Translation& translation = reading.translation;
+  const TrainerConfig trainer = trainer_of(settings);
+  reading.take_model(settings.text("base_model"), "base_model: MODEL",
+                     reading.command.arguments.front());
   const Dtypes dtypes = dtypes_of(settings);
-  check_checkpointing(settings);
-  check_unfrozen(settings);
-  if (settings.failure()) return tl::unexpected(*settings.failure());
+  check_unmodelled(settings);
+  if (settings.failure()) return;
   Settings arguments;
-  add_renamed(settings, trainer, arguments);
-  add_sharding(settings, arguments, translation);
+  rename("argument", reading, arguments);
+  add_reinforcement(trainer, reading, arguments);
+  add_sharding(arguments, reading);
   if (trainer) translation.add("trainer", trainer->trainer);
-  note_trl(settings, trainer, translation);
-  if (const auto done = add_training_arguments(arguments, translation, trainer); !done) return done;
-  add_default(translation, "per_device_train_batch_size", "1");
+  add_training_arguments(arguments, trainer, reading);
+  reading.add_default("per_device_train_batch_size", "1");
   // trl's configurations would checkpoint; AxolotlInputConfig says no where nobody says anything.
-  if (trainer) add_default(translation, "gradient_checkpointing", "false");
+  if (trainer) reading.add_default("gradient_checkpointing", "false");
   // core/builders/causal.py: where DDP is, what nobody says is no.
   if (!trainer && settings.on("ddp", true))
-    add_default(translation, "ddp_find_unused_parameters", "false");
+    reading.add_default("ddp_find_unused_parameters", "false");
   if (dtypes.bf16) translation.add("bf16", "true");
   if (dtypes.fp16) translation.add("fp16", "true");
   translation.add("weights", dtypes.weights);
-  add_adapter(settings, dtypes, translation);
-  add_attention_choice(settings, translation);
-  add_plugins(settings, trainer, translation);
-  add_lora_kernels(settings, trainer, translation);
-  if (trainer && trainer != &transformers::kGrpo) add_default(translation, "max_length", "512");
+  add_adapter(dtypes, reading);
+  add_attention_choice(reading);
+  add_plugins(trainer, reading);
+  add_lora_kernels(trainer, reading);
+  if (trainer && trainer != &transformers::kGrpo) reading.add_default("max_length", "512");
   if (!trainer) translation.add("sequence-length", settings.whole("sequence_len").value_or(512));
   if (dtypes.weights != "fp32" && !settings.on("flash_attention") && keeps_float32(settings))
-    translation.remarks.not_modelled.emplace_back(
+    reading.not_modelled(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "
         "attention; here they are in the dtype of the rest");
-  if (settings.on("sample_packing"))
-    translation.remarks.warnings.emplace_back(
-        "packed samples are taken as micro_batch_size full sequences, each attended to whole");
-  else if (!settings.on("pad_to_sequence_len") && trainer != &transformers::kGrpo)
-    translation.remarks.warnings.emplace_back(
-        "sequences are padded to the longest of their batch; all are taken to be sequence_len "
-        "long");
-  return {};
+  warn_of_sequences(trainer, reading);
 }
 
 }  // namespace
 
-Result<Translation> translate_axolotl(const LaunchCommand& command) {
-  Result<Settings> settings = read_axolotl_arguments(command);
-  if (!settings) return tl::unexpected(settings.error());
-  Result<Translation> translation = begin_trainer(command);
-  if (!translation) return translation;
-  KnownNames known = data::axolotl_names();
-  known.others_pass = true;
-  translation->remarks.add(settings->check_names(known));
-  if (settings->failure()) return tl::unexpected(*settings->failure());
-  const Result<TrainerConfig> trainer = trainer_of(*settings);
-  if (!trainer) return tl::unexpected(trainer.error());
-  const std::optional<std::string> model = settings->text("base_model");
-  if (!model) return bad_input("no model is named", command.arguments.front(), "base_model: MODEL");
-  translation->model = *model;
-  if (const auto done = add_settings(*settings, *trainer, *translation); !done)
-    return tl::unexpected(done.error());
-  if (settings->failure()) return tl::unexpected(*settings->failure());
-  return translation;
-}
+const SettingsProgram kAxolotl{.table = data::axolotl_settings,
+                               .style = {.name = "axolotl train", .file = WordStyle::File::first},
+                               .say = say_axolotl,
+                               .others_pass = true};
 
 }  // namespace memtape::launch

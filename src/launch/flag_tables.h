@@ -36,6 +36,7 @@ launch::FlagTable llama_bench_flags();
 launch::FlagTable llamacpp_flags();
 launch::FlagTable mpirun_flags();
 launch::FlagTable plain_flags();
+launch::FlagTable plain_loop_flags();
 launch::FlagTable python_flags();
 launch::FlagTable sglang_flags();
 launch::FlagTable sglang_environment_flags();

@@ -156,6 +156,12 @@ Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const
   return FlagReader(words, table, style).read();
 }
 
+Result<void> no_operands(const ReadFlags& flags, std::string_view program) {
+  if (flags.operands.empty()) return {};
+  return bad_input(fmt::format("unexpected word {}", flags.operands.front()), std::string(program),
+                   "every argument is a flag or its value");
+}
+
 std::vector<std::string> unknown_arguments(const ReadFlags& flags, std::string_view program) {
   std::vector<std::string> lines;
   for (const UnknownFlag& flag : flags.unknown)

@@ -27,6 +27,7 @@ struct Flag {
   Effect effect = Effect::none;
   /// What the flag is called once read: memtape's option, or the program's own name for it.
   std::string_view meaning = {};
+  bool is_count = false;  ///< a number that may have a unit: "8k"
 };
 
 struct GivenFlag {
@@ -63,6 +64,9 @@ struct FlagStyle {
 
 Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
                              const FlagStyle& style);
+
+/// An Error for a word that belongs to no flag.
+Result<void> no_operands(const ReadFlags& flags, std::string_view program);
 
 /// "unknown argument --name" for each that passed.
 std::vector<std::string> unknown_arguments(const ReadFlags& flags, std::string_view program);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "formats/remarks.h"
+#include "formats/settings.h"
 #include "launch/files.h"
 #include "launch/flags.h"
 
@@ -29,14 +29,17 @@ struct LaunchCommand {
   std::optional<std::int64_t> processes_per_node, nodes, processes;
   std::vector<std::pair<std::string, std::string>> environment;
   /// What a launcher itself decides about the run (accelerate's --mixed_precision ...), by the
-  /// launcher's names.
-  std::vector<std::pair<std::string, std::string>> launcher_settings;
+  /// launcher's names, and a container's "image".
+  Settings launcher_settings;
   Remarks remarks;
   std::deque<std::vector<std::string>> made_words;  ///< of a container's entry point, of sh -c
   std::optional<std::int64_t> container_gpus;       ///< docker run --gpus
 
   /// Processes over all nodes: one per GPU. Nothing when no launcher says.
   std::optional<std::int64_t> gpus() const;
+  void note_launcher(std::string_view setting, std::string value) {
+    launcher_settings.set_text(setting, std::move(value), "the launcher");
+  }
   /// The last value of an environment variable.
   const std::string* variable(std::string_view name) const;
 };

@@ -9,31 +9,28 @@
 #include <fmt/ranges.h>
 
 #include "launch/programs.h"
-#include "launch/python_arguments.h"
-#include "launch/setting_names.h"
-#include "launch/setting_rows.h"
+#include "launch/reading.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
 
 /// The words without those of --data.NAME, --log.NAME and --optimizer.init_args.NAME, which are the
-/// fields of classes the words name; the operand goes to `checkpoint`.
-std::vector<std::string> own_words(std::span<const std::string> words, std::string& checkpoint) {
+/// fields of classes the words name; the operand is the checkpoint.
+std::vector<std::string> own_words(std::span<const std::string> words) {
   std::vector<std::string> own;
-  const auto foreign = [](const std::string& word) {
-    return word.starts_with("--data.") || word.starts_with("--log.") ||
-           word.starts_with("--optimizer.init_args.");
-  };
+  if (!words.empty() && !words.front().starts_with("--")) {
+    own.push_back("--checkpoint_dir=" + words.front());
+    words = words.subspan(1);
+  }
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i == 0 && !words[i].starts_with("--")) {
-      checkpoint = words[i];
-    } else if (foreign(words[i])) {
-      if (words[i].find('=') == std::string::npos && i + 1 < words.size() &&
-          !words[i + 1].starts_with("--"))
-        ++i;
-    } else {
-      own.push_back(words[i]);
-    }
+    const std::string& word = words[i];
+    if (!word.starts_with("--data.") && !word.starts_with("--log.") &&
+        !word.starts_with("--optimizer.init_args."))
+      own.push_back(word);
+    else if (word.find('=') == std::string::npos && i + 1 < words.size() &&
+             !words[i + 1].starts_with("--"))
+      ++i;
   }
   return own;
 }
@@ -55,12 +52,12 @@ void set_flat(const YamlNode& mapping, std::string_view file, Settings& settings
   settings.set_all(flat, file);
 }
 
-Result<Settings> read(const LaunchCommand& command, std::string_view program,
-                      std::string& checkpoint) {
-  const std::vector<std::string> words = own_words(command.arguments, checkpoint);
-  const std::vector<std::string_view> names = data::litgpt_names().all();
+template <const SettingsProgram& program>
+Result<Settings> read_litgpt(const LaunchCommand& command) {
+  LaunchCommand own = command;
+  own.arguments = own_words(command.arguments);
   const Result<Settings> given =
-      read_python_arguments(words, {.name = program, .names = names, .on_by_default = {}});
+      read_words(own, program.style, data::litgpt_settings().names.all());
   if (!given) return given;
   Settings settings;
   if (const GivenSetting* config = given->find("config")) {
@@ -70,11 +67,11 @@ Result<Settings> read(const LaunchCommand& command, std::string_view program,
     if (!mapping) return tl::unexpected(mapping.error());
     set_flat(*mapping, config->value.text, settings);
   }
-  for (const GivenSetting& setting : given->all()) settings.set(setting);
+  settings.set_all(*given);
   return settings;
 }
 
-void add_litgpt_adapters(Settings& settings, Translation& translation) {
+void add_litgpt_adapters(Reading& reading) {
   struct Part {
     std::string_view name, flag;
     bool on;
@@ -87,87 +84,62 @@ void add_litgpt_adapters(Settings& settings, Translation& translation) {
                                                {"head", "lora_head", false}});
   std::vector<std::string_view> targets;
   for (const Part& part : kParts)
-    if (settings.on(part.flag, part.on)) targets.push_back(part.name);
-  translation.add("lora-rank", settings.whole("lora_r").value_or(8));
-  translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
-  translation.add("lora-dropout", settings.number("lora_dropout").value_or(0.05));
-}
-
-void add_precision(Settings& settings, Translation& translation) {
-  constexpr auto kPrecisions = std::to_array<Word>({{"bf16-true", "bf16"},
-                                                    {"bf16-mixed", "amp-bf16"},
-                                                    {"32-true", "fp32"},
-                                                    {"16-true", "fp16"},
-                                                    {"16-mixed", "amp-fp16"}});
-  translation.add("precision", in_our_words("precision", kPrecisions, settings).value_or("bf16"));
-  constexpr auto kModes =
-      std::to_array<std::string_view>({"bnb.nf4", "bnb.nf4-dq", "bnb.fp4", "bnb.fp4-dq"});
-  if (const GivenSetting* quantize = settings.find("quantize");
-      quantize && quantize->says_something())
-    if (const auto mode = settings.choice("quantize", kModes)) translation.add("quantize", *mode);
+    if (reading.settings.on(part.flag, part.on)) targets.push_back(part.name);
+  reading.add_options("lora");
+  reading.translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
 }
 
 /// optimizer: AdamW, or {class_path: torch.optim.AdamW, init_args: ...}.
-void add_litgpt_optimizer(Settings& settings, Translation& translation) {
-  const GivenSetting* setting = settings.find("optimizer");
+void add_litgpt_optimizer(Reading& reading) {
+  const GivenSetting* setting = reading.settings.find("optimizer");
   if (!setting) return;
   const YamlNode* path = setting->value.find("class_path");
   std::string name = path ? path->text : setting->value.text;
   name = name.substr(name.rfind('.') + 1);
-  const std::string_view ours = torch_optimizer(name);
+  const std::string_view ours = meaning_of(name, data::torch_optimizers());
   if (ours.empty() || ours == "adafactor")
-    return settings.fail(*setting, fmt::format("the optimizer {} is not modelled", name), "AdamW");
-  translation.add("optimizer", ours);
+    return reading.settings.fail(*setting, fmt::format("the optimizer {} is not modelled", name),
+                                 "AdamW");
+  reading.translation.add("optimizer", ours);
 }
 
-/// TrainArgs.gradient_accumulation_iters of one device.
-void add_batch(Settings& settings, Translation& translation) {
-  const std::int64_t micro = settings.whole("train.micro_batch_size").value_or(1);
-  const std::int64_t global = settings.whole("train.global_batch_size").value_or(16);
-  translation.add("micro-batch-size", micro);
+void say_litgpt(Reading& reading) {
+  Settings& settings = reading.settings;
+  Translation& translation = reading.translation;
+  translation.add("framework", "litgpt");
+  std::optional<std::string> checkpoint = settings.text("checkpoint_dir");
+  constexpr std::string_view kFolder = "checkpoints/";
+  if (checkpoint && checkpoint->starts_with(kFolder)) checkpoint->erase(0, kFolder.size());
+  reading.take_model(checkpoint, fmt::format("{} microsoft/phi-1_5", reading.name()));
+  if (reading.name().ends_with("lora")) add_litgpt_adapters(reading);
+  reading.add_options();
+  if (settings.says("quantize")) reading.add_options("quantized");
+  add_litgpt_optimizer(reading);
+  // TrainArgs.gradient_accumulation_iters of one device.
+  const std::int64_t micro = settings.whole("train.micro_batch_size").value_or(1),
+                     global = settings.whole("train.global_batch_size").value_or(16);
   if (micro > 0)
     translation.add("gradient-accumulation", std::max<std::int64_t>(1, global / micro));
-  if (const auto length = settings.whole("train.max_seq_length"))
-    translation.add("sequence-length", *length);
-  else
-    translation.remarks.warnings.emplace_back(
+  if (!settings.find("train.max_seq_length"))
+    reading.warn(
         "train.max_seq_length is not set: the longest sample decides; --sequence-length before the "
         "-- says how long");
-}
-
-Result<Translation> translate(const LaunchCommand& command, std::string_view program, bool lora) {
-  std::string checkpoint;
-  Result<Settings> settings = read(command, program, checkpoint);
-  if (!settings) return tl::unexpected(settings.error());
-  Translation translation = begin_translation(command, Translation::Command::train);
-  translation.add("framework", "litgpt");
-  translation.remarks.add(settings->check_names(data::litgpt_names()));
-  if (checkpoint.empty()) checkpoint = settings->text("checkpoint_dir").value_or("");
-  if (checkpoint.empty())
-    return bad_input("no model is named", std::string(program),
-                     fmt::format("{} microsoft/phi-1_5", program));
-  constexpr std::string_view kFolder = "checkpoints/";
-  translation.model =
-      checkpoint.starts_with(kFolder) ? checkpoint.substr(kFolder.size()) : checkpoint;
-  if (lora) add_litgpt_adapters(*settings, translation);
-  add_precision(*settings, translation);
-  add_litgpt_optimizer(*settings, translation);
-  add_batch(*settings, translation);
   const std::int64_t devices =
-      settings->whole("devices").value_or(1) * settings->whole("num_nodes").value_or(1);
+      settings.whole("devices").value_or(1) * settings.whole("num_nodes").value_or(1);
   if (devices > 1) translation.add("gpus", devices);
-  if (settings->failure()) return tl::unexpected(*settings->failure());
-  return translation;
 }
 
 }  // namespace
 
-Result<Translation> translate_litgpt_lora(const LaunchCommand& command) {
-  return translate(command, "litgpt finetune_lora", true);
-}
-
-Result<Translation> translate_litgpt_full(const LaunchCommand& command) {
-  return translate(command, "litgpt finetune_full", false);
-}
+const SettingsProgram kLitgptLora{.table = data::litgpt_settings,
+                                  .style = {.name = "litgpt finetune_lora"},
+                                  .say = say_litgpt,
+                                  .read = read_litgpt<kLitgptLora>,
+                                  .begin = begin_training};
+const SettingsProgram kLitgptFull{.table = data::litgpt_settings,
+                                  .style = {.name = "litgpt finetune_full"},
+                                  .say = say_litgpt,
+                                  .read = read_litgpt<kLitgptFull>,
+                                  .begin = begin_training};
 
 }  // namespace memtape::launch

@@ -100,8 +100,9 @@ Result<Translation> translate_llama_bench(const LaunchCommand& command) {
     } else if (option != "prompt" && option != "generate" && option != "both" && option != "depth")
       options.emplace_back(option, value);
   }
-  if (translation->model.empty())
-    return bad_input("no model is named", kBenchProgram, "llama-bench -m FILE.gguf");
+  if (const auto named = check_model(*translation, kBenchProgram, "llama-bench -m FILE.gguf");
+      !named)
+    return tl::unexpected(named.error());
   add_warnings(*translation, *flags, kBenchProgram);
   translation->flags = data::llama_bench_flags().flags;
   return translation;

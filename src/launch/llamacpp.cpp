@@ -17,11 +17,7 @@
 namespace memtape::launch {
 namespace {
 
-std::span<const Flag> llamacpp_flags() {
-  static const std::vector<Flag> flags =
-      as_served_by(llamacpp::kEngine, data::llamacpp_flags().flags);
-  return flags;
-}
+constexpr auto llamacpp_flags = served_flags<llamacpp::kEngine, data::llamacpp_flags>;
 
 constexpr FlagStyle style(std::string_view program) {
   return {.program = program, .prefixes = false, .attached_values = false, .unknown_pass = true};
@@ -80,23 +76,19 @@ void take_hub_name(Translation& translation, std::string_view name) {
                   name, translation.model, type));
 }
 
-/// The flags as options; what several of them say together is left to the caller.
-void add_options(Translation& translation, const ReadFlags& flags) {
-  for (const GivenFlag& given : flags.given) {
-    if (given.flag->effect != Effect::modelled) continue;
-    const std::string_view option = given.flag->meaning;
-    const std::string value = given.values.empty() ? std::string() : given.values.front();
-    if (option == "model")
-      translation.model = value;
-    else if (option == "hf-repo")
-      take_hub_name(translation, value);
-    else if (option == "load-mode")
-      translation.add(value == "mmap" ? "mmap" : "no-mmap", "");
-    else if (option == "flash-attn" && value.empty())
-      translation.add(option, "on");
-    else if (option != "fit" && option != "hf-file" && option != "kv-unified-per-slot")
-      translation.add(option, value);
-  }
+/// What is said otherwise, or together with other flags.
+bool take_llamacpp(const GivenFlag& given, Translation& translation) {
+  const std::string_view option = given.flag->meaning;
+  const std::string value = given.values.empty() ? std::string() : given.values.front();
+  if (option == "hf-repo")
+    take_hub_name(translation, value);
+  else if (option == "load-mode")
+    translation.add(value == "mmap" ? "mmap" : "no-mmap", "");
+  else if (option == "flash-attn" && value.empty())
+    translation.add(option, "on");
+  else
+    return option == "fit" || option == "hf-file" || option == "kv-unified-per-slot";
+  return true;
 }
 
 /// --device: as many GPUs as it lists.
@@ -110,12 +102,9 @@ std::optional<std::int64_t> devices_of(const ReadFlags& flags) {
 /// llama.cpp's images are tagged with what they run on and with their build (docs/docker.md):
 /// server-vulkan, server-cuda-b6209.
 void add_image(Translation& translation, const LaunchCommand& command, std::int64_t devices) {
-  const auto image = std::ranges::find(command.launcher_settings, "image",
-                                       [](const auto& setting) { return setting.first; });
-  if (image == command.launcher_settings.end() ||
-      image->second.find("llama.cpp:") == std::string::npos)
-    return;
-  const std::string tag = image->second.substr(image->second.rfind(':') + 1);
+  const GivenSetting* const image = command.launcher_settings.find("image");
+  if (!image || image->value.text.find("llama.cpp:") == std::string::npos) return;
+  const std::string tag = image->value.text.substr(image->value.text.rfind(':') + 1);
   if (const std::size_t at = tag.rfind("-b"); at != tag.npos && at + 2 < tag.size())
     if (std::all_of(tag.begin() + static_cast<std::ptrdiff_t>(at) + 2, tag.end(),
                     [](char c) { return c >= '0' && c <= '9'; }))
@@ -165,11 +154,13 @@ Result<Translation> translate_common(const LaunchCommand& command, const char* p
   if (!translation) return translation;
   translation->options.insert(translation->options.end(), defaults.begin(), defaults.end());
   add_image(*translation, command, devices_of(all).value_or(command.container_gpus.value_or(1)));
-  add_options(*translation, all);
+  add_flags(all, *translation, take_llamacpp);
   if (auto added = add_cache_per_slot(*translation, all); !added)
     return tl::unexpected(added.error());
-  if (translation->model.empty())
-    return bad_input("no model is named", program, fmt::format("{} -m FILE.gguf", program));
+  if (const auto named =
+          check_model(*translation, program, fmt::format("{} -m FILE.gguf", program));
+      !named)
+    return tl::unexpected(named.error());
   add_warnings(*translation, *typed, program);
   add_warnings(*translation, environment, "llama.cpp's environment");
   translation->flags = table;

@@ -167,9 +167,8 @@ Result<Translation> translate_megatron(const LaunchCommand& command) {
       read_flags(command.arguments, table,
                  {.program = command.program, .prefixes = false, .underscores_are_dashes = false});
   if (!flags) return tl::unexpected(flags.error());
-  if (!flags->operands.empty())
-    return bad_input(fmt::format("unexpected word {}", flags->operands.front()), command.program,
-                     "every argument is a flag or its value");
+  if (const auto fine = no_operands(*flags, command.program); !fine)
+    return tl::unexpected(fine.error());
   Attributes config;
   config.set("model_type", json_quoted("megatron"));
   config.set("program", json_quoted(command.program));

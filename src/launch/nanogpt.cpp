@@ -8,11 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "base/json_object.h"
 #include "base/text.h"
 #include "launch/programs.h"
-#include "launch/setting_names.h"
-#include "launch/setting_rows.h"
+#include "launch/reading.h"
 
 namespace memtape::launch {
 namespace {
@@ -37,12 +35,6 @@ std::string value_of(std::string_view text) {
   return fmt::format("{}", product);
 }
 
-void set_value(std::string_view name, std::string_view text, std::string where,
-               Settings& settings) {
-  YamlNode value{.kind = YamlNode::Kind::scalar, .key = {}, .text = value_of(text), .children = {}};
-  settings.set({.name = std::string(name), .value = std::move(value), .where = std::move(where)});
-}
-
 /// `name = value  # why`, a line each.
 void set_assignments(std::string_view text, std::string_view file, Settings& settings) {
   int line = 0;
@@ -54,12 +46,12 @@ void set_assignments(std::string_view text, std::string_view file, Settings& set
     const std::size_t equals = row.find('=');
     if (equals == std::string_view::npos || row.front() == ' ') continue;
     const std::string_view name = trimmed(row.substr(0, equals));
-    set_value(name, trimmed(row.substr(equals + 1)),
-              fmt::format("{}: {}", place_in(file, line), name), settings);
+    settings.set_text(name, value_of(trimmed(row.substr(equals + 1))),
+                      fmt::format("{}: {}", place_in(file, line), name));
   }
 }
 
-Result<Settings> read(const LaunchCommand& command) {
+Result<Settings> read_nanogpt(const LaunchCommand& command) {
   Settings settings;
   for (const std::string& word : command.arguments) {
     if (is_config(word)) {
@@ -71,8 +63,8 @@ Result<Settings> read(const LaunchCommand& command) {
     const std::size_t equals = word.find('=');
     if (!word.starts_with("--") || equals == std::string::npos)
       return bad_input(fmt::format("unexpected word {}", word), "train.py", "--key=value");
-    set_value(word.substr(2, equals - 2), word.substr(equals + 1),
-              fmt::format("train.py: {}", word.substr(0, equals)), settings);
+    settings.set_text(word.substr(2, equals - 2), value_of(word.substr(equals + 1)),
+                      fmt::format("train.py: {}", word.substr(0, equals)));
   }
   return settings;
 }
@@ -116,50 +108,42 @@ std::string config_of(Settings& settings) {
       .text();
 }
 
-void add_step(Settings& settings, std::int64_t gpus, Translation& translation) {
-  constexpr auto kTypes =
-      std::to_array<Word>({{"bfloat16", "amp-bf16"}, {"float16", "amp-fp16"}, {"float32", "fp32"}});
-  constexpr auto kSizes =
-      std::to_array<SettingRow>({{"batch_size", "micro-batch-size", RowKind::whole, "12"},
-                                 {"block_size", "sequence-length", RowKind::whole, "1024"}});
+void say_nanogpt(Reading& reading) {
+  Settings& settings = reading.settings;
+  Translation& translation = reading.translation;
+  translation.config = config_of(settings);
+  const std::int64_t gpus = reading.command.gpus().value_or(1),
+                     accumulated = settings.whole("gradient_accumulation_steps").value_or(40);
   translation.add("framework", gpus > 1 ? "ddp" : "torch");
-  translation.add("precision", in_our_words("dtype", kTypes, settings).value_or("amp-bf16"));
-  const double clip = settings.number("grad_clip").value_or(1.0);
-  translation.add("weights", "fp32");
-  add_options(kSizes, settings, translation);
-  const std::int64_t accumulated = settings.whole("gradient_accumulation_steps").value_or(40);
+  reading.add_options();
   translation.add("gradient-accumulation", std::max<std::int64_t>(1, accumulated / gpus));
+  translation.add("weights", "fp32");
   translation.add("optimizer", "adamw");
   translation.add("optimizer-impl", "fused");
+  const double clip = settings.number("grad_clip").value_or(1.0);
   translation.add("max-grad-norm", clip == 0.0 ? std::string("none") : fmt::format("{}", clip));
-  translation.remarks.not_modelled.emplace_back(
+  reading.not_modelled(
       "nanoGPT's modules are its own: this is transformers' GPT-2 of that shape in a plain loop");
   if (settings.on("compile", true))
-    translation.remarks.not_modelled.emplace_back(
+    reading.not_modelled(
         "nanoGPT compiles its model (--compile=False); this is the step as it is without");
 }
 
 }  // namespace
 
+const SettingsProgram kNanogpt{.table = data::nanogpt_settings,
+                               .say = say_nanogpt,
+                               .read = read_nanogpt,
+                               .begin = begin_training};
+
 bool looks_like_nanogpt(const LaunchCommand& command) {
   if (command.program != "train.py" || command.arguments.empty()) return false;
   return std::ranges::all_of(command.arguments, [](std::string_view word) {
     const std::string_view name = word.substr(0, word.find('='));
-    const auto known = data::nanogpt_names().all();
+    const auto known = data::nanogpt_settings().names.all();
     return is_config(word) || (word.starts_with("--") && name.size() < word.size() &&
                                std::ranges::find(known, name.substr(2)) != known.end());
   });
-}
-
-Result<Translation> translate_nanogpt(const LaunchCommand& command) {
-  Result<Settings> settings = read(command);
-  if (!settings) return tl::unexpected(settings.error());
-  Translation translation = begin_translation(command, Translation::Command::train);
-  translation.remarks.add(settings->check_names(data::nanogpt_names()));
-  translation.config = config_of(*settings);
-  add_step(*settings, command.gpus().value_or(1), translation);
-  if (settings->failure()) return tl::unexpected(*settings->failure());
-  return translation;
 }
 
 }  // namespace memtape::launch

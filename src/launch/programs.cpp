@@ -15,99 +15,86 @@ namespace memtape::launch {
 namespace {
 
 constexpr auto kPrograms = std::to_array<Program>({
-    {"pretrain_gpt.py", "", translate_megatron},
-    {"pretrain_bert.py", "", translate_megatron},
-    {"pretrain_hybrid.py", "", translate_megatron},
-    {"pretrain_mamba.py", "", translate_megatron},
-    {"pretrain_t5.py", "", translate_megatron},
-    {"vllm", "serve", translate_vllm},
-    {"vllm.entrypoints.openai.api_server", "", translate_vllm},
-    {"vllm.entrypoints.api_server", "", translate_vllm},
-    {"sglang", "serve", translate_sglang},
-    {"sglang.launch_server", "", translate_sglang},
-    {"llama-server", "", translate_llama_server},
-    {"llama-cli", "", translate_llama_cli},
-    {"llama-completion", "", translate_llama_cli},
-    {"llama-bench", "", translate_llama_bench},
-    {"run_clm.py", "", translate_run_clm},
-    {"run_glue.py", "", translate_example},
-    {"run_classification.py", "", translate_example},
-    {"run_xnli.py", "", translate_example},
-    {"run_ner.py", "", translate_example},
-    {"run_qa.py", "", translate_example},
-    {"run_swag.py", "", translate_example},
-    {"run_translation.py", "", translate_example},
-    {"run_summarization.py", "", translate_example},
-    {"run_seq2seq_qa.py", "", translate_example},
-    {"run_clm_no_trainer.py", "", translate_no_trainer_example},
-    {"run_mlm_no_trainer.py", "", translate_no_trainer_example},
-    {"run_glue_no_trainer.py", "", translate_no_trainer_example},
-    {"run_ner_no_trainer.py", "", translate_no_trainer_example},
-    {"run_qa_no_trainer.py", "", translate_no_trainer_example},
-    {"run_swag_no_trainer.py", "", translate_no_trainer_example},
-    {"run_summarization_no_trainer.py", "", translate_no_trainer_example},
-    {"run_translation_no_trainer.py", "", translate_no_trainer_example},
-    {"trl", "sft", translate_trl<transformers::kSft>},
-    {"sft.py", "", translate_trl<transformers::kSft>},
-    {"trl.scripts.sft", "", translate_trl<transformers::kSft>},
-    {"trl", "dpo", translate_trl<transformers::kDpo>},
-    {"dpo.py", "", translate_trl<transformers::kDpo>},
-    {"trl.scripts.dpo", "", translate_trl<transformers::kDpo>},
-    {"trl", "reward", translate_trl<transformers::kReward>},
-    {"reward.py", "", translate_trl<transformers::kReward>},
-    {"reward_modeling.py", "", translate_trl<transformers::kReward>},
-    {"trl.scripts.reward", "", translate_trl<transformers::kReward>},
-    {"trl", "grpo", translate_trl<transformers::kGrpo>},
-    {"grpo.py", "", translate_trl<transformers::kGrpo>},
-    {"trl.scripts.grpo", "", translate_trl<transformers::kGrpo>},
-    {"gspo.py", "", translate_trl<transformers::kGrpo>},
-    {"trl", "rloo", translate_trl<transformers::kRloo>},
-    {"rloo.py", "", translate_trl<transformers::kRloo>},
-    {"trl.scripts.rloo", "", translate_trl<transformers::kRloo>},
-    {"trl", "kto", translate_trl<transformers::kKto>},
-    {"kto.py", "", translate_trl<transformers::kKto>},
-    {"trl.scripts.kto", "", translate_trl<transformers::kKto>},
-    {"cpo.py", "", translate_trl<transformers::kCpo>},
-    {"orpo.py", "", translate_trl<transformers::kOrpo>},
-    {"llamafactory-cli", "train", translate_llama_factory},
-    {"lmf", "train", translate_llama_factory},
-    {"axolotl", "train", translate_axolotl},
-    {"axolotl.cli.train", "", translate_axolotl},
-    {"tune", "run", translate_tune_run},
-    {"litgpt", "finetune", translate_litgpt_lora},
-    {"litgpt", "finetune_lora", translate_litgpt_lora},
-    {"litgpt", "finetune_full", translate_litgpt_full},
-    {"torchtitan.train", "", translate_torchtitan},
-    {"run_train.sh", "", translate_torchtitan},
-    {"run_llama_train.sh", "", translate_torchtitan},
-    {"plain_loop.py", "", translate_plain_loop},
-    {"trainer_loop.py", "", translate_trainer_script},
+    {"pretrain_gpt.py; pretrain_bert.py; pretrain_hybrid.py; pretrain_mamba.py; pretrain_t5.py",
+     translate_megatron},
+    {"vllm serve; vllm.entrypoints.openai.api_server; vllm.entrypoints.api_server", translate_vllm},
+    {"sglang serve; sglang.launch_server", translate_sglang},
+    {"llama-server", translate_llama_server},
+    {"llama-cli; llama-completion", translate_llama_cli},
+    {"llama-bench", translate_llama_bench},
+    {"run_clm.py", translate_by<kRunClm>},
+    {"run_glue.py; run_classification.py; run_xnli.py; run_ner.py; run_qa.py; run_swag.py; "
+     "run_translation.py; run_summarization.py; run_seq2seq_qa.py",
+     translate_by<kExample>},
+    {"run_clm_no_trainer.py; run_mlm_no_trainer.py; run_glue_no_trainer.py; run_ner_no_trainer.py; "
+     "run_qa_no_trainer.py; run_swag_no_trainer.py; run_summarization_no_trainer.py; "
+     "run_translation_no_trainer.py",
+     translate_by<kNoTrainerExample>},
+    {"trl sft; sft.py; trl.scripts.sft", translate_trl<transformers::kSft>},
+    {"trl dpo; dpo.py; trl.scripts.dpo", translate_trl<transformers::kDpo>},
+    {"trl reward; reward.py; reward_modeling.py; trl.scripts.reward",
+     translate_trl<transformers::kReward>},
+    {"trl grpo; grpo.py; trl.scripts.grpo; gspo.py", translate_trl<transformers::kGrpo>},
+    {"trl rloo; rloo.py; trl.scripts.rloo", translate_trl<transformers::kRloo>},
+    {"trl kto; kto.py; trl.scripts.kto", translate_trl<transformers::kKto>},
+    {"cpo.py", translate_trl<transformers::kCpo>},
+    {"orpo.py", translate_trl<transformers::kOrpo>},
+    {"llamafactory-cli train; lmf train", translate_by<kLlamaFactory>},
+    {"axolotl train; axolotl.cli.train", translate_by<kAxolotl>},
+    {"tune run", translate_by<kTorchtune>},
+    {"litgpt finetune; litgpt finetune_lora", translate_by<kLitgptLora>},
+    {"litgpt finetune_full", translate_by<kLitgptFull>},
+    {"torchtitan.train; run_train.sh; run_llama_train.sh", translate_by<kTorchtitan>},
+    {"plain_loop.py", translate_plain_loop},
+    {"trainer_loop.py", translate_by<kOwnScript>},
 });
 
-std::string spelled(const Program& program) {
-  return program.verb.empty() ? std::string(program.name)
-                              : fmt::format("{} {}", program.name, program.verb);
+/// A name of a program, and what it is told to do: "sft" of trl.
+struct ProgramName {
+  std::string_view whole, name, verb;
+  const Program* program = nullptr;
+
+  bool matches(const LaunchCommand& command) const {
+    return name == command.program &&
+           (verb.empty() || (!command.arguments.empty() && command.arguments.front() == verb));
+  }
+};
+
+const std::vector<ProgramName>& program_names() {
+  static const std::vector<ProgramName> names = [] {
+    std::vector<ProgramName> all;
+    for (const Program& program : kPrograms)
+      for (std::string_view left = program.names; !left.empty();) {
+        const std::string_view whole = left.substr(0, left.find("; "));
+        const std::size_t space = std::min(whole.find(' '), whole.size());
+        all.push_back({whole, whole.substr(0, space), trimmed(whole.substr(space)), &program});
+        left.remove_prefix(std::min(whole.size() + 2, left.size()));
+      }
+    return all;
+  }();
+  return names;
 }
 
-bool matches(const Program& program, const LaunchCommand& command) {
-  return program.name == command.program &&
-         (program.verb.empty() ||
-          (!command.arguments.empty() && command.arguments.front() == program.verb));
+const ProgramName* find_program(const LaunchCommand& command) {
+  const auto found = std::ranges::find_if(
+      program_names(), [&](const ProgramName& name) { return name.matches(command); });
+  return found == program_names().end() ? nullptr : &*found;
 }
 
 /// What else a known command may be told to do.
 std::vector<std::string_view> verbs_of(std::string_view name) {
   std::vector<std::string_view> verbs;
-  for (const Program& program : kPrograms)
-    if (program.name == name && !program.verb.empty()) verbs.push_back(program.verb);
+  for (const ProgramName& known : program_names())
+    if (known.name == name && !known.verb.empty()) verbs.push_back(known.verb);
   return verbs;
 }
 
 /// A letter or two beside the name of a script that is known; short names are near to everything.
 bool is_misspelt_script(std::string_view script) {
   constexpr std::size_t kShort = 8, kNear = 2;
-  return script.size() > kShort && std::ranges::any_of(kPrograms, [&](const Program& program) {
-           return edit_distance(program.name, script) <= kNear;
+  return script.size() > kShort &&
+         std::ranges::any_of(program_names(), [&](const ProgramName& known) {
+           return edit_distance(known.name, script) <= kNear;
          });
 }
 
@@ -124,10 +111,9 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command,
     return unsupported(
         fmt::format("the script {} is not one that is known", command.path), "the command after --",
         fmt::format("its real memory, without a GPU: memtape run -- {}", fmt::join(words, " ")));
-  std::vector<std::string> names;
-  for (const Program& program : kPrograms) names.push_back(spelled(program));
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string_view best = nearest(command.program, views);
+  std::vector<std::string_view> names;
+  for (const ProgramName& known : program_names()) names.push_back(known.whole);
+  const std::string_view best = nearest(command.program, names);
   return unsupported(fmt::format("unknown program {}", command.path), "the command after --",
                      best.empty() ? "docs/launch-commands.md lists those that are known"
                                   : fmt::format("did you mean {}?", best));
@@ -135,20 +121,14 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command,
 
 /// LLaMA-Factory's src/train.py, which llamafactory-cli starts, with a configuration.
 bool is_llama_factory_script(const LaunchCommand& command) {
-  const auto is_file = [](std::string_view word) {
-    return word.ends_with(".yaml") || word.ends_with(".yml");
-  };
-  return command.path.ends_with("src/train.py") && !command.arguments.empty() &&
-         is_file(command.arguments.front());
+  if (!command.path.ends_with("src/train.py") || command.arguments.empty()) return false;
+  const std::string_view first = command.arguments.front();
+  return first.ends_with(".yaml") || first.ends_with(".yml");
 }
 
 }  // namespace
 
-std::span<const Program> programs() { return kPrograms; }
-
-bool is_known(const LaunchCommand& command) {
-  return std::ranges::any_of(kPrograms, [&](const Program& p) { return matches(p, command); });
-}
+bool is_known(const LaunchCommand& command) { return find_program(command) != nullptr; }
 
 void Translation::add(std::string_view option, std::int64_t number) {
   add(option, fmt::format("{}", number));
@@ -169,20 +149,18 @@ Translation begin_translation(const LaunchCommand& command, Translation::Command
 Result<Translation> translate(std::span<const std::string> words, const Files& files) {
   Result<LaunchCommand> command = unwrap(words, files);
   if (!command) return tl::unexpected(command.error());
-  const auto found = std::ranges::find_if(
-      kPrograms, [&](const Program& program) { return matches(program, *command); });
-  if (found == kPrograms.end() && is_llama_factory_script(*command))
-    return translate_llama_factory(*command);
-  if (found == kPrograms.end() && looks_like_nanogpt(*command)) return translate_nanogpt(*command);
-  if (found == kPrograms.end()) {
+  const ProgramName* const found = find_program(*command);
+  if (!found && is_llama_factory_script(*command)) return translate(kLlamaFactory, *command);
+  if (!found && looks_like_nanogpt(*command)) return translate(kNanogpt, *command);
+  if (!found) {
     if (const Result<void> fine = check_script(*command); !fine)
       return tl::unexpected(fine.error());
-    return looks_like_trainer_script(*command) ? translate_trainer_script(*command)
+    return looks_like_trainer_script(*command) ? translate(kOwnScript, *command)
                                                : unknown_program(*command, words);
   }
   const std::vector<std::string> arguments = command->arguments;
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
-  Result<Translation> translation = found->translate(*command);
+  Result<Translation> translation = found->program->translate(*command);
   if (!translation) return translation;
   translation->environment = command->environment;
   if (command->is_module) translation->program = {"python3", "-m"};

@@ -7,9 +7,11 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "launch/config_words.h"
 #include "launch/programs.h"
 
 namespace memtape::launch {
@@ -36,8 +38,8 @@ std::optional<std::string> release_of(std::string_view image, std::string_view e
   return std::string(tag);
 }
 
-}  // namespace
-
+/// human_readable_int of vLLM and SGLang: "8k" is 8000, "8K" 8192, "1.5k" 1500. What is no such
+/// number stays.
 std::string plain_number(const std::string& text) {
   constexpr std::string_view kUnits = "kmgt";
   if (text.size() < 2) return text;
@@ -54,20 +56,7 @@ std::string plain_number(const std::string& text) {
   return fmt::format("{:.0f}", scaled);
 }
 
-std::optional<std::int64_t> product_of(const ReadFlags& flags,
-                                       std::initializer_list<std::string_view> sizes) {
-  constexpr std::int64_t kMost = 4096;
-  std::int64_t product = 1;
-  for (const std::string_view size : sizes) {
-    const std::optional<std::string> text = flags.value(size);
-    if (!text) continue;
-    const std::optional<std::int64_t> value = whole(*text);
-    if (!value || *value < 1 || *value > kMost) return std::nullopt;
-    product *= *value;
-  }
-  return product;
-}
-
+/// How many GPUs CUDA_VISIBLE_DEVICES or the container leaves; nothing where nothing says.
 std::optional<std::int64_t> visible_gpus(const LaunchCommand& command) {
   const std::string* visible = command.variable("CUDA_VISIBLE_DEVICES");
   if (!visible) visible = command.variable("NVIDIA_VISIBLE_DEVICES");
@@ -79,30 +68,7 @@ std::optional<std::int64_t> visible_gpus(const LaunchCommand& command) {
   return std::ranges::find_if(devices, hidden) - devices.begin();
 }
 
-Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,
-                                  std::optional<std::int64_t> ranks) {
-  Translation translation = begin_translation(command, Translation::Command::serve);
-  translation.engine = engine;
-  const std::optional<std::int64_t> visible = visible_gpus(command);
-  if (ranks && visible && *ranks > *visible)
-    return bad_input(
-        fmt::format("{} ranks on {} visible GPU{}", *ranks, *visible, *visible == 1 ? "" : "s"),
-        command.path, "more devices in CUDA_VISIBLE_DEVICES, or smaller parallel sizes");
-  const std::optional<std::int64_t> gpus = ranks ? ranks : visible;
-  if (gpus && *gpus > 0) translation.add("gpus", *gpus);
-  for (const auto& [setting, value] : command.launcher_settings)
-    if (const auto release = release_of(value, engine); release && setting == "image")
-      translation.add("engine-version", *release);
-  return translation;
-}
-
-void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program) {
-  translation.unknown.insert(translation.unknown.end(), flags.unknown.begin(), flags.unknown.end());
-  for (std::string& line : unknown_arguments(flags, program))
-    translation.remarks.warnings.push_back(std::move(line));
-  translation.remarks.add({{}, not_modelled(flags, program)});
-}
-
+/// Variables that begin with `prefix`, read as flags of their names.
 ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
                          std::span<const Flag> table) {
   ReadFlags read;
@@ -117,6 +83,93 @@ ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
       read.given.push_back({&*at, {value}});
   }
   return read;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> product_of(const ReadFlags& flags,
+                                       std::initializer_list<std::string_view> sizes) {
+  constexpr std::int64_t kMost = 4096;
+  std::int64_t product = 1;
+  for (const std::string_view size : sizes) {
+    const std::optional<std::string> text = flags.value(size);
+    if (!text) continue;
+    const std::optional<std::int64_t> value = whole(*text);
+    if (!value || *value < 1 || *value > kMost) return std::nullopt;
+    product *= *value;
+  }
+  return product;
+}
+
+Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,
+                                  std::optional<std::int64_t> ranks) {
+  Translation translation = begin_translation(command, Translation::Command::serve);
+  translation.engine = engine;
+  const std::optional<std::int64_t> visible = visible_gpus(command);
+  if (ranks && visible && *ranks > *visible)
+    return bad_input(
+        fmt::format("{} ranks on {} visible GPU{}", *ranks, *visible, *visible == 1 ? "" : "s"),
+        command.path, "more devices in CUDA_VISIBLE_DEVICES, or smaller parallel sizes");
+  const std::optional<std::int64_t> gpus = ranks ? ranks : visible;
+  if (gpus && *gpus > 0) translation.add("gpus", *gpus);
+  if (const GivenSetting* image = command.launcher_settings.find("image"))
+    if (const auto release = release_of(image->value.text, engine))
+      translation.add("engine-version", *release);
+  return translation;
+}
+
+void add_flags(const ReadFlags& flags, Translation& translation, TakeFlag take) {
+  for (const GivenFlag& given : flags.given) {
+    const Flag& flag = *given.flag;
+    if (flag.effect != Effect::modelled || (take && take(given, translation))) continue;
+    std::string value = given.values.empty() ? std::string() : given.values.front();
+    if (flag.arity == Arity::many) value = fmt::format("{}", fmt::join(given.values, ","));
+    if (flag.meaning == "model")
+      translation.model = value;
+    else
+      translation.add(flag.meaning, flag.is_count ? plain_number(value) : value);
+  }
+}
+
+Result<void> check_model(const Translation& translation, std::string_view program,
+                         std::string hint) {
+  if (!translation.model.empty()) return {};
+  return bad_input("no model is named", std::string(program), std::move(hint));
+}
+
+void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program) {
+  translation.unknown.insert(translation.unknown.end(), flags.unknown.begin(), flags.unknown.end());
+  for (std::string& line : unknown_arguments(flags, program))
+    translation.remarks.warnings.push_back(std::move(line));
+  translation.remarks.add({{}, not_modelled(flags, program)});
+}
+
+Result<Translation> translate_server(const ServerProgram& server, const LaunchCommand& command) {
+  const std::span<const Flag> table = server.flags();
+  Result<std::vector<std::string>> words = with_config_file(command, table);
+  if (!words) return tl::unexpected(words.error());
+  if (server.words) words = server.words(std::move(*words));
+  const Result<ReadFlags> flags =
+      read_flags(*words, table, {.program = server.name, .unknown_pass = true});
+  if (!flags) return tl::unexpected(flags.error());
+  Result<Translation> translation = begin_serving(command, server.engine, server.ranks(*flags));
+  if (!translation) return translation;
+  ReadFlags variables = read_variables(command, server.prefix, server.variables().flags);
+  if (!server.knows_all_variables) {
+    variables.unknown.clear();
+    add_warnings(*translation, variables, server.environment);
+  }
+  add_flags(variables, *translation, server.take);
+  add_flags(*flags, *translation, server.take);
+  if (!flags->operands.empty()) translation->model = flags->operands.front();
+  if (flags->operands.size() > 1)
+    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), server.name);
+  if (const auto named = check_model(*translation, server.name, server.named_model); !named)
+    return tl::unexpected(named.error());
+  add_warnings(*translation, *flags, server.name);
+  if (server.knows_all_variables) add_warnings(*translation, variables, server.environment);
+  translation->flags = table;
+  return translation;
 }
 
 }  // namespace memtape::launch

@@ -8,11 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "base/json_object.h"
 #include "base/text.h"
 #include "launch/programs.h"
-#include "launch/setting_names.h"
-#include "launch/setting_rows.h"
+#include "launch/reading.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -25,60 +24,6 @@ constexpr auto kOtherRecipes = std::to_array<std::string_view>(
      "ppo_full_finetune_single_device", "qat_single_device", "qat_distributed",
      "qat_lora_finetune_distributed", "knowledge_distillation_single_device",
      "knowledge_distillation_distributed", "eleuther_eval", "generate", "quantize"});
-
-/// Builders of torchtune.models, without lora_ or qlora_ before them, and what they build.
-struct Builder {
-  std::string_view name, model;
-};
-constexpr auto kBuilders = std::to_array<Builder>({
-    {"llama2_7b", "meta-llama/Llama-2-7b-hf"},
-    {"llama2_13b", "meta-llama/Llama-2-13b-hf"},
-    {"llama2_70b", "meta-llama/Llama-2-70b-hf"},
-    {"code_llama2_7b", "codellama/CodeLlama-7b-hf"},
-    {"llama3_8b", "meta-llama/Meta-Llama-3-8B-Instruct"},
-    {"llama3_70b", "meta-llama/Meta-Llama-3-70B"},
-    {"llama3_1_8b", "meta-llama/Llama-3.1-8B"},
-    {"llama3_1_70b", "meta-llama/Llama-3.1-70B"},
-    {"llama3_1_405b", "meta-llama/Llama-3.1-405B"},
-    {"llama3_2_1b", "meta-llama/Llama-3.2-1B"},
-    {"llama3_2_3b", "meta-llama/Llama-3.2-3B"},
-    {"llama3_3_70b", "meta-llama/Llama-3.3-70B-Instruct"},
-    {"mistral_7b", "mistralai/Mistral-7B-v0.1"},
-    {"smollm2_135m", "HuggingFaceTB/SmolLM2-135M"},
-    {"smollm2_360m", "HuggingFaceTB/SmolLM2-360M"},
-    {"gemma_2b", "google/gemma-2b"},
-    {"gemma_7b", "google/gemma-7b"},
-    {"gemma2_2b", "google/gemma-2-2b"},
-    {"gemma2_9b", "google/gemma-2-9b"},
-    {"gemma2_27b", "google/gemma-2-27b"},
-    {"phi4_14b", "microsoft/phi-4"},
-    {"qwen2_0_5b", "Qwen/Qwen2-0.5B-Instruct"},
-    {"qwen2_1_5b", "Qwen/Qwen2-1.5B-Instruct"},
-    {"qwen2_7b", "Qwen/Qwen2-7B-Instruct"},
-    {"qwen2_5_0_5b", "Qwen/Qwen2.5-0.5B"},
-    {"qwen2_5_1_5b_base", "Qwen/Qwen2.5-1.5B"},
-    {"qwen2_5_1_5b_instruct", "Qwen/Qwen2.5-1.5B"},
-    {"qwen2_5_3b", "Qwen/Qwen2.5-3B"},
-    {"qwen2_5_7b_base", "Qwen/Qwen2.5-7B"},
-    {"qwen2_5_7b_instruct", "Qwen/Qwen2.5-7B"},
-    {"qwen2_5_14b_base", "Qwen/Qwen2.5-14B"},
-    {"qwen2_5_14b_instruct", "Qwen/Qwen2.5-14B"},
-    {"qwen2_5_32b_base", "Qwen/Qwen2.5-32B"},
-    {"qwen2_5_32b_instruct", "Qwen/Qwen2.5-32B"},
-    {"qwen2_5_72b_base", "Qwen/Qwen2.5-72B"},
-    {"qwen2_5_72b_instruct", "Qwen/Qwen2.5-72B"},
-    {"qwen3_0_6b_base", "Qwen/Qwen3-0.6B"},
-    {"qwen3_0_6b_instruct", "Qwen/Qwen3-0.6B"},
-    {"qwen3_1_7b_base", "Qwen/Qwen3-1.7B"},
-    {"qwen3_1_7b_instruct", "Qwen/Qwen3-1.7B"},
-    {"qwen3_4b_base", "Qwen/Qwen3-4B"},
-    {"qwen3_4b_instruct", "Qwen/Qwen3-4B"},
-    {"qwen3_8b_base", "Qwen/Qwen3-8B"},
-    {"qwen3_8b_instruct", "Qwen/Qwen3-8B"},
-    {"qwen3_14b_base", "Qwen/Qwen3-14B"},
-    {"qwen3_14b_instruct", "Qwen/Qwen3-14B"},
-    {"qwen3_32b", "Qwen/Qwen3-32B"},
-});
 
 /// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
 Result<void> override_with(const std::string& word, YamlNode& config) {
@@ -117,58 +62,48 @@ std::string component_of(const Settings& settings, std::string_view name) {
   return component ? component->text.substr(component->text.rfind('.') + 1) : std::string();
 }
 
-/// The members of a nested mapping as settings of their own.
-Settings members_of(const Settings& settings, std::string_view name, std::string_view file) {
-  Settings members;
-  if (const GivenSetting* setting = settings.find(name)) members.set_all(setting->value, file);
-  return members;
-}
-
-Result<void> add_model_of_builder(const Settings& settings, Translation& translation) {
+void add_model_of_builder(Reading& reading) {
+  Settings& settings = reading.settings;
   std::string name = component_of(settings, "model");
   if (name.empty())
-    return bad_input("no model is named", "tune run", "model._component_: torchtune.models....");
-  if (name.starts_with("q"))
-    if (name.starts_with("qlora_"))
-      return unsupported("torchao's NF4 weights are not modelled", settings.find("model")->where,
-                         "a lora_ builder");
+    return settings.fail(
+        bad_input("no model is named", "tune run", "model._component_: torchtune.models...."));
+  if (name.starts_with("qlora_"))
+    return settings.fail(unsupported("torchao's NF4 weights are not modelled",
+                                     settings.find("model")->where, "a lora_ builder"));
   if (name.starts_with("lora_")) name.erase(0, 5);
-  std::vector<std::string_view> names;
-  for (const Builder& builder : kBuilders) {
-    names.push_back(builder.name);
-    if (builder.name == name) translation.model = builder.model;
-  }
-  if (translation.model.empty())
-    return unsupported(fmt::format("what {} builds is not known", name),
-                       settings.find("model")->where, suggestion(name, names));
-  return {};
+  reading.translation.model = meaning_of(name, data::torchtune_builders());
+  if (reading.translation.model.empty())
+    settings.fail(unsupported(fmt::format("what {} builds is not known", name),
+                              settings.find("model")->where,
+                              suggestion(name, words_of(data::torchtune_builders()))));
 }
 
-void add_lora_modules(Settings& model, Translation& translation) {
-  std::vector<std::string> targets = model.words("lora_attn_modules");
-  for (std::string& target : targets)
-    if (target == "output_proj") target = "o_proj";
-  if (model.on("apply_lora_to_mlp"))
+void add_lora_modules(Reading& reading) {
+  Settings& settings = reading.settings;
+  std::vector<std::string> targets = settings.words("model.lora_attn_modules");
+  std::ranges::replace(targets, std::string("output_proj"), std::string("o_proj"));
+  if (settings.on("model.apply_lora_to_mlp"))
     targets.insert(targets.end(), {"gate_proj", "up_proj", "down_proj"});
-  if (model.on("apply_lora_to_output")) targets.emplace_back("lm_head");
-  translation.add("lora-rank", model.whole("lora_rank").value_or(8));
-  translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
-  translation.add("lora-dropout", model.number("lora_dropout").value_or(0.0));
-  if (model.on("use_dora"))
-    model.fail(*model.find("use_dora"), "DoRA is not modelled in the plain loop", "false");
+  if (settings.on("model.apply_lora_to_output")) targets.emplace_back("lm_head");
+  reading.add_options("lora");
+  reading.translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
+  if (settings.on("model.use_dora"))
+    settings.fail(*settings.find("model.use_dora"), "DoRA is not modelled in the plain loop",
+                  "false");
 }
 
-Result<void> add_torchtune_optimizer(const Settings& settings, Settings& optimizer,
-                                     Translation& translation) {
+void add_torchtune_optimizer(Reading& reading) {
+  Settings& settings = reading.settings;
   const std::string name = component_of(settings, "optimizer");
-  const std::string_view ours = torch_optimizer(name);
+  const std::string_view ours = meaning_of(name, data::torch_optimizers());
   const GivenSetting* where = settings.find("optimizer");
   if (ours.empty())
-    return unsupported(fmt::format("the optimizer {} is not modelled", name),
-                       where ? where->where : std::string("tune run"), "torch.optim.AdamW");
-  translation.add("optimizer", ours);
-  if (optimizer.on("fused")) translation.add("optimizer-impl", "fused");
-  return {};
+    return settings.fail(unsupported(fmt::format("the optimizer {} is not modelled", name),
+                                     where ? where->where : std::string("tune run"),
+                                     "torch.optim.AdamW"));
+  reading.translation.add("optimizer", ours);
+  if (settings.on("optimizer.fused")) reading.translation.add("optimizer-impl", "fused");
 }
 
 struct TorchtuneWords {
@@ -176,7 +111,7 @@ struct TorchtuneWords {
   std::vector<std::string> overrides;
 };
 
-Result<TorchtuneWords> read_words(const LaunchCommand& command) {
+Result<TorchtuneWords> read_recipe(const LaunchCommand& command) {
   TorchtuneWords words;
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
     const std::string& word = command.arguments[i];
@@ -204,9 +139,10 @@ Result<TorchtuneWords> read_words(const LaunchCommand& command) {
 }
 
 /// shard_model: layer by layer, and the root, which is not resharded after its forward.
-void add_sharding(Settings& settings, const LaunchCommand& command, Translation& translation) {
-  const std::int64_t replicas = settings.whole("data_parallel_replicate_dim").value_or(1);
-  const std::int64_t gpus = command.gpus().value_or(1);
+void add_sharding(Reading& reading) {
+  Settings& settings = reading.settings;
+  const std::int64_t replicas = settings.whole("data_parallel_replicate_dim").value_or(1),
+                     gpus = reading.command.gpus().value_or(1);
   if (settings.on("optimizer_in_bwd"))
     settings.fail(*settings.find("optimizer_in_bwd"),
                   "optimizers that step in backward are not modelled over shards", "false");
@@ -219,16 +155,17 @@ void add_sharding(Settings& settings, const LaunchCommand& command, Translation&
   else if (replicas > 1)
     settings.fail(*settings.find("data_parallel_replicate_dim"),
                   fmt::format("{} GPUs do not divide by it", gpus), "a divisor of the GPUs");
-  translation.add("framework", "fsdp2");
-  translation.add("strategy", strategy.text());
+  reading.translation.add("framework", "fsdp2");
+  reading.translation.add("strategy", strategy.text());
 }
 
 /// A plain loop on one GPU, in which each parameter may have an optimizer of its own that steps in
 /// backward (optimizer_in_bwd of full_finetune_single_device.py).
-void add_single_device(Settings& settings, Translation& translation) {
-  translation.add("framework", "torch");
+void add_single_device(Reading& reading) {
+  Settings& settings = reading.settings;
+  reading.translation.add("framework", "torch");
   if (!settings.on("optimizer_in_bwd")) return;
-  translation.add("strategy", R"({"optimizer_in_backward": true})");
+  reading.translation.add("strategy", R"({"optimizer_in_backward": true})");
   const GivenSetting& in_backward = *settings.find("optimizer_in_bwd");
   if (settings.says("clip_grad_norm"))
     settings.fail(in_backward, "torchtune does not clip then", "clip_grad_norm: null");
@@ -237,70 +174,53 @@ void add_single_device(Settings& settings, Translation& translation) {
                   "gradient_accumulation_steps: 1");
 }
 
-Result<Settings> read_config(const TorchtuneWords& words, const LaunchCommand& command) {
-  const Result<std::string> text = command.files->read(words.config);
+Result<Settings> read_torchtune(const LaunchCommand& command) {
+  const Result<TorchtuneWords> words = read_recipe(command);
+  if (!words) return tl::unexpected(words.error());
+  const Result<std::string> text = command.files->read(words->config);
   if (!text) {
     Error error = text.error();
     error.hint = "tune cp writes the configurations that torchtune ships";
     return tl::unexpected(std::move(error));
   }
-  Result<YamlNode> mapping = read_yaml_mapping(*text, words.config);
+  Result<YamlNode> mapping = read_yaml_mapping(*text, words->config);
   if (!mapping) return tl::unexpected(mapping.error());
-  for (const std::string& word : words.overrides)
+  for (const std::string& word : words->overrides)
     if (const auto done = override_with(word, *mapping); !done) return tl::unexpected(done.error());
   Settings settings;
-  settings.set_all(*mapping, words.config);
+  settings.set_all(*mapping, words->config);
   return settings;
 }
 
-void add_step(Settings& settings, Settings& tokenizer, Translation& translation) {
-  constexpr auto kBatch =
-      std::to_array<SettingRow>({{"batch_size", "micro-batch-size"},
-                                 {"gradient_accumulation_steps", "gradient-accumulation"}});
-  constexpr auto kLength = std::to_array<SettingRow>({{"max_seq_len", "sequence-length"}});
-  add_options(kBatch, settings, translation);
-  add_options(kLength, tokenizer, translation);
-  constexpr auto kTypes = std::to_array<std::string_view>({"bf16", "fp32"});
-  translation.add("precision", settings.choice("dtype", kTypes).value_or("bf16"));
-  const std::optional<double> clip = settings.number("clip_grad_norm");
-  translation.add("max-grad-norm", clip ? fmt::format("{}", *clip) : "none");
+void say_torchtune(Reading& reading) {
+  Settings& settings = reading.settings;
+  const Result<TorchtuneWords> words = read_recipe(reading.command);
+  for (const char* part : {"model", "tokenizer", "optimizer"})
+    settings.set_members(part, words->config);
+  if (words->recipe.ends_with("_distributed"))
+    add_sharding(reading);
+  else
+    add_single_device(reading);
+  add_model_of_builder(reading);
+  if (words->recipe.starts_with("lora_")) add_lora_modules(reading);
+  add_torchtune_optimizer(reading);
+  reading.add_options();
   if (settings.on("enable_activation_checkpointing"))
-    translation.add("gradient-checkpointing", "full");
-  translation.remarks.not_modelled.emplace_back(
+    reading.translation.add("gradient-checkpointing", "full");
+  reading.not_modelled(
       "torchtune's modules and chunked loss are its own: this is transformers' model of that shape "
       "in a plain loop");
-  if (!tokenizer.find("max_seq_len"))
-    translation.remarks.warnings.emplace_back(
+  if (!settings.find("tokenizer.max_seq_len"))
+    reading.warn(
         "tokenizer.max_seq_len is not set: samples decide; --sequence-length before the -- says "
         "how long");
 }
 
 }  // namespace
 
-Result<Translation> translate_tune_run(const LaunchCommand& command) {
-  const Result<TorchtuneWords> words = read_words(command);
-  if (!words) return tl::unexpected(words.error());
-  Result<Settings> settings = read_config(*words, command);
-  if (!settings) return tl::unexpected(settings.error());
-  Translation translation = begin_translation(command, Translation::Command::train);
-  translation.remarks.add(settings->check_names(data::torchtune_names()));
-  if (settings->failure()) return tl::unexpected(*settings->failure());
-  if (words->recipe.ends_with("_distributed"))
-    add_sharding(*settings, command, translation);
-  else
-    add_single_device(*settings, translation);
-  Settings model = members_of(*settings, "model", words->config),
-           tokenizer = members_of(*settings, "tokenizer", words->config),
-           optimizer = members_of(*settings, "optimizer", words->config);
-  if (const auto done = add_model_of_builder(*settings, translation); !done)
-    return tl::unexpected(done.error());
-  if (words->recipe.starts_with("lora_")) add_lora_modules(model, translation);
-  if (const auto done = add_torchtune_optimizer(*settings, optimizer, translation); !done)
-    return tl::unexpected(done.error());
-  add_step(*settings, tokenizer, translation);
-  for (const Settings* part : {&*settings, &model, &tokenizer, &optimizer})
-    if (part->failure()) return tl::unexpected(*part->failure());
-  return translation;
-}
+const SettingsProgram kTorchtune{.table = data::torchtune_settings,
+                                 .say = say_torchtune,
+                                 .read = read_torchtune,
+                                 .begin = begin_training};
 
 }  // namespace memtape::launch

@@ -1,56 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs around transformers' Trainer have in common: TrainingArguments by their own names
-// go to memtape's options as they are; what launchers and adapters are called differs and is said
-// in memtape's words here.
+// go to memtape's options as they are; what adapters and weights are called differs and is said in
+// memtape's words here.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "formats/settings.h"
-#include "launch/programs.h"
+#include "launch/reading.h"
 
 namespace memtape::launch {
 
 /// Fields of TrainingArguments, without those that only memtape or trl have.
 std::vector<std::string_view> training_argument_fields();
+std::vector<std::string_view> training_fields(const SettingsProgram& program);
 
-/// `memtape train --framework transformers`, with the processes and the mixed precision of the
-/// launcher, and its FSDP or DeepSpeed plugin.
-Result<Translation> begin_trainer(const LaunchCommand& command);
-
-/// The configuration of trl's that extends TrainingArguments; null: it is transformers' own Trainer.
-using TrainerConfig = const transformers::TrlConfig*;
-
-/// Each setting that is a field of TrainingArguments, or of trl's configuration that extends it; a
-/// value that will not do is an Error at its place.
-Result<void> add_training_arguments(Settings& settings, Translation& translation,
-                                    TrainerConfig trainer = nullptr);
-
-/// `name` unless the translation has it.
-void add_default(Translation& translation, std::string name, std::string value);
+/// Each of `arguments` that is a field of TrainingArguments, or of trl's configuration that extends
+/// it; a value that will not do is a failure at its place.
+void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Reading& reading);
 
 /// How attention is computed, by transformers' names.
-void add_attention(Settings& settings, std::string_view name, Translation& translation);
+void add_attention(std::string_view setting, Reading& reading);
 
 /// --weights from "bfloat16", "torch.float16" ...; "auto" is the checkpoint's own.
-void add_weights(Settings& settings, std::string_view name, Translation& translation);
+void add_weights(std::string_view setting, Reading& reading);
 
-/// peft's LoraConfig, from whatever a program calls its fields. Targets: none for peft's own
-/// choice, "all-linear" alone, or one pattern in their place.
-struct LoraWords {
-  std::int64_t rank = 8;
-  std::optional<double> alpha{};  ///< peft's own where it is not said
-  bool use_rslora = false;
-  double dropout = 0;
-  std::vector<std::string> targets, modules_to_save;
-  std::string target_pattern{};  ///< a regular expression over whole names, or ""
-  std::string rank_pattern;      ///< JSON, or ""
-  std::vector<std::string> layers_to_transform;
-  bool use_dora = false;
-};
-void add_lora(const LoraWords& lora, Translation& translation);
+/// peft's LoraConfig. Targets: none for peft's own choice, "all-linear" alone, or one regular
+/// expression over whole names in their place.
+void add_lora(JsonObject config, const std::vector<std::string>& targets, std::string_view pattern,
+              Reading& reading);
 
 /// bitsandbytes' BitsAndBytesConfig.
 struct QuantizationWords {
@@ -58,6 +33,8 @@ struct QuantizationWords {
   bool double_quant = false;
   std::string type = "nf4", compute_dtype = "float32";
 };
-void add_quantization(const QuantizationWords& quantization, Translation& translation);
+void add_quantization(const QuantizationWords& quantization, Reading& reading);
+/// What load_in_4bit and load_in_8bit say; false where neither is on.
+bool add_loaded_bits(const QuantizationWords& in_4_bits, Reading& reading);
 
 }  // namespace memtape::launch

@@ -6,23 +6,13 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "framework/vllm/serve.h"
-#include "launch/config_words.h"
-#include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
 
 namespace memtape::launch {
 namespace {
-
-constexpr const char* kVllmProgram = "vllm serve";
-
-std::span<const Flag> vllm_flags() {
-  static const std::vector<Flag> flags = as_served_by(vllm::kEngine, data::vllm_flags().flags);
-  return flags;
-}
 
 /// A number, true, false, a list or an object as it is; else a text.
 std::string as_json(const std::string& value) {
@@ -33,12 +23,6 @@ std::string as_json(const std::string& value) {
   const auto [at, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool is_number = error == std::errc() && at == value.data() + value.size();
   return is_number ? value : fmt::format("\"{}\"", value);
-}
-
-bool is_vllm_count(std::string_view option) {
-  constexpr std::array<std::string_view, 4> kCounts{
-      "max-model-len", "max-num-seqs", "max-num-batched-tokens", "kv-cache-memory-bytes"};
-  return std::ranges::find(kCounts, option) != kCounts.end();
 }
 
 /// A field joins the object that `--group` has so far among the opened words, or begins one.
@@ -89,47 +73,41 @@ std::vector<std::string> with_dots_opened(const std::vector<std::string>& words)
   return opened;
 }
 
-void add_option(Translation& translation, const GivenFlag& given) {
-  if (given.flag->effect != Effect::modelled) return;
-  const std::string option(given.flag->meaning);
-  const bool is_list = given.flag->arity == Arity::many;
-  const std::string value = is_list                ? fmt::format("{}", fmt::join(given.values, ","))
-                            : given.values.empty() ? std::string()
-                                                   : given.values.front();
-  if (option == "model")
-    translation.model = value;
-  else if (option == "optimization-level" && value.starts_with('{'))
-    translation.add("compilation-config", value);  // -O of versions before 0.12
-  else
-    translation.add(option, is_vllm_count(option) ? plain_number(value) : value);
+std::vector<std::string> vllm_words(std::vector<std::string> typed) {
+  return with_dots_opened(with_short_fields_named(std::move(typed)));
 }
+
+std::optional<std::int64_t> vllm_ranks(const ReadFlags& flags) {
+  return product_of(flags,
+                    {"tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"});
+}
+
+/// -O of versions before 0.12.
+bool take_vllm(const GivenFlag& given, Translation& translation) {
+  if (given.flag->meaning != "optimization-level" || given.values.empty() ||
+      !given.values.front().starts_with('{'))
+    return false;
+  translation.add("compilation-config", given.values.front());
+  return true;
+}
+
+constexpr ServerProgram kVllm{.name = "vllm serve",
+                              .engine = "vllm",
+                              .named_model = "vllm serve MODEL",
+                              .flags = served_flags<vllm::kEngine, data::vllm_flags>,
+                              .words = vllm_words,
+                              .ranks = vllm_ranks,
+                              .take = take_vllm,
+                              .prefix = "VLLM_",
+                              .environment = "vLLM's environment",
+                              .variables = data::vllm_environment_flags,
+                              .knows_all_variables = true};
 
 }  // namespace
 
 Result<Translation> translate_vllm(const LaunchCommand& command) {
-  const Result<std::vector<std::string>> own = with_config_file(command, vllm_flags());
-  if (!own) return tl::unexpected(own.error());
-  const std::vector<std::string> words = with_dots_opened(with_short_fields_named(*own));
-  const Result<ReadFlags> flags =
-      read_flags(words, vllm_flags(), {.program = kVllmProgram, .unknown_pass = true});
-  if (!flags) return tl::unexpected(flags.error());
-  const auto ranks =
-      product_of(*flags, {"tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"});
-  Result<Translation> translation = begin_serving(command, "vllm", ranks);
-  if (!translation) return translation;
-  translation->add("usage-context", "api-server");
-  const ReadFlags variables =
-      read_variables(command, "VLLM_", data::vllm_environment_flags().flags);
-  for (const ReadFlags* read : {&variables, &*flags})
-    for (const GivenFlag& given : read->given) add_option(*translation, given);
-  if (!flags->operands.empty()) translation->model = flags->operands.front();
-  if (flags->operands.size() > 1)
-    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), kVllmProgram);
-  if (translation->model.empty())
-    return bad_input("no model is named", kVllmProgram, "vllm serve MODEL");
-  add_warnings(*translation, *flags, kVllmProgram);
-  add_warnings(*translation, variables, "vLLM's environment");
-  translation->flags = vllm_flags();
+  Result<Translation> translation = translate_server(kVllm, command);
+  if (translation) translation->add("usage-context", "api-server");
   return translation;
 }
 

@@ -55,8 +55,8 @@ Result<Unwrapped> take_launcher(const ReadFlags& flags, WrapperWords rest, Launc
   if (const auto noted = note_counts(flags, command); !noted) return tl::unexpected(noted.error());
   for (const GivenFlag& given : flags.given)
     if (given.flag->effect == Effect::modelled && !given.flag->meaning.empty())
-      command.launcher_settings.emplace_back(given.flag->meaning,
-                                             given.values.empty() ? "true" : given.values.front());
+      command.note_launcher(given.flag->meaning,
+                            given.values.empty() ? "true" : given.values.front());
   if (flags.has("no-python")) return Unwrapped{WrapperKind::wrapper, rest};
   return Unwrapped{flags.has("module") ? WrapperKind::module : WrapperKind::program, rest};
 }
@@ -141,9 +141,8 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, WrapperWords rest, LaunchC
   note_container_gpus(flags, command);
   if (rest.empty()) return Unwrapped{WrapperKind::program, rest};
   const std::string image = rest.front();
-  command.launcher_settings.emplace_back("image", image);
+  command.note_launcher("image", image);
   rest = rest.subspan(1);
-  command.launcher_settings.emplace_back("image", image);
   const std::optional<std::string> asked = flags.value("entrypoint");
   const std::string entry = asked ? *asked : entry_point(image);
   // Most images run the command they are given; the ones known here give it to their program,

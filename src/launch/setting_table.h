@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SettingTable: the settings of one program (data/settings): which names it knows, and rows for
+// those that become something of memtape's one for one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_object.h"
+#include "formats/settings.h"
+
+namespace memtape::launch {
+
+enum class RowKind : std::uint8_t {
+  same,  ///< as it is written
+  whole,
+  number,
+  text,
+  truth,     ///< true or false
+  on_alone,  ///< true, or left out
+  choice,    ///< one of `choices`
+  words,     ///< a list of texts
+  names,     ///< the same, with commas between them, too
+  wholes,    ///< a list of numbers
+  json,
+};
+
+struct SettingRow {
+  std::string_view setting;
+  std::string_view group;  ///< rows that are read together: members of an object, or options
+  std::string_view as;     ///< an option's name, or a member's
+  RowKind kind = RowKind::same;
+  std::string_view otherwise = {};  ///< the value where nobody says it; "": it is left out
+  std::string_view choices = {};    ///< "theirs=ours|both": of a choice
+};
+
+struct SettingTable {
+  KnownNames names;
+  std::span<const SettingRow> rows;
+};
+
+/// What a row says: a text, or JSON for rows of lists and numbers.
+struct SaidRow {
+  const SettingRow* row = nullptr;
+  std::string value;
+
+  void add_to(JsonObject& object) const;
+};
+
+/// The rows of a group that say something, in their order. Of those that become one thing, the
+/// first counts. A value that will not do is a failure of the settings.
+std::vector<SaidRow> said_rows(std::span<const SettingRow> rows, std::string_view group,
+                               Settings& settings);
+JsonObject said_members(std::span<const SettingRow> rows, std::string_view group,
+                        Settings& settings);
+
+/// Names that are said one by one, or with commas between them.
+std::vector<std::string> separate_names(const std::vector<std::string>& words);
+
+}  // namespace memtape::launch
+
+namespace memtape::data {
+
+launch::SettingTable accelerate_settings();
+launch::SettingTable accelerate_launch_settings();
+launch::SettingTable axolotl_settings();
+launch::SettingTable examples_settings();
+launch::SettingTable litgpt_settings();
+launch::SettingTable llama_factory_settings();
+launch::SettingTable nanogpt_settings();
+launch::SettingTable no_trainer_settings();
+launch::SettingTable own_script_settings();
+launch::SettingTable run_clm_settings();
+launch::SettingTable torchtitan_settings();
+launch::SettingTable torchtune_settings();
+launch::SettingTable trl_settings();
+
+}  // namespace memtape::data

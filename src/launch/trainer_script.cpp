@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts of the users' own around transformers' Trainer, whose arguments are TrainingArguments
+// beside a few of theirs.
+#include "launch/trainer_script.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "launch/programs.h"
+
+namespace memtape::launch {
+namespace {
+
+void add_script_adapters(Reading& reading) {
+  Settings& settings = reading.settings;
+  if (settings.on("use_peft") || settings.on("use_lora") || settings.says("lora_r"))
+    add_lora(reading.members("peft"), separate_names(settings.words("lora_target_modules")), {},
+             reading);
+  add_loaded_bits({.compute_dtype = "bfloat16"}, reading);
+}
+
+std::vector<std::string_view> shared_names() {
+  std::vector<std::string_view> names = training_argument_fields();
+  for (const std::string_view name : data::own_script_settings().names.all()) names.push_back(name);
+  return names;
+}
+
+/// --names of the words that are in no list: the script's own, unless they are misspelt.
+std::vector<std::string> names_of_its_own(const LaunchCommand& command) {
+  const std::vector<std::string_view> known = shared_names();
+  std::vector<std::string> own;
+  for (const std::string& word : command.arguments) {
+    if (!word.starts_with("--")) continue;
+    std::string name = word.substr(2, word.find('=') - 2);
+    std::ranges::replace(name, '-', '_');
+    const bool is_known = std::ranges::any_of(known, [&](std::string_view k) {
+      return k == name || (name.starts_with("no_") && k == std::string_view(name).substr(3));
+    });
+    if (!is_known && !is_misspelt(name, known)) own.push_back(std::move(name));
+  }
+  return own;
+}
+
+Result<Settings> read_own_script(const LaunchCommand& command) {
+  const std::vector<std::string> own = names_of_its_own(command);
+  std::vector<std::string_view> names = shared_names();
+  names.insert(names.end(), own.begin(), own.end());
+  return read_words(command, kScriptStyle, names);
+}
+
+void say_own_script(Reading& reading) {
+  const std::string& script = reading.command.program;
+  for (const std::string& name : names_of_its_own(reading.command))
+    reading.warn(
+        fmt::format("{}: --{} is the script's own and taken to have no effect", script, name));
+  take_script_model(reading);
+  add_attention("attn_implementation", reading);
+  reading.add_options();
+  add_script_adapters(reading);
+  add_training_arguments(reading.settings, nullptr, reading);
+  reading.add_options("length");
+  const bool has_length = !reading.translation.options.empty() &&
+                          reading.translation.options.back().first == "sequence-length";
+  reading.warn(fmt::format(
+      "{} is taken to hand these TrainingArguments to transformers' Trainer and to fill each batch "
+      "to {}",
+      script, has_length ? "that length" : "the default of --sequence-length"));
+}
+
+}  // namespace
+
+void take_script_model(Reading& reading) {
+  Settings& settings = reading.settings;
+  const std::optional<std::string> model = settings.text("model_name_or_path");
+  reading.take_model(model ? model : settings.text("config_name"),
+                     "--model_name_or_path MODEL, or --config_name for one from scratch");
+  add_weights(settings.find("dtype") ? "dtype" : "torch_dtype", reading);
+}
+
+const SettingsProgram kOwnScript{.table = data::own_script_settings,
+                                 .style = kScriptStyle,
+                                 .say = say_own_script,
+                                 .read = read_own_script,
+                                 .checks_names = false};
+
+bool looks_like_trainer_script(const LaunchCommand& command) {
+  if (!command.program.ends_with(".py")) return false;
+  return std::ranges::any_of(command.arguments, [](std::string word) {
+    std::ranges::replace(word, '-', '_');
+    return word.starts_with("__model_name_or_path") ||
+           word.starts_with("__per_device_train_batch_size");
+  });
+}
+
+}  // namespace memtape::launch

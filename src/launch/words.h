@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The generated lists of words and what they stand for (data/words), one list a file.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace memtape::launch {
+
+/// A program's word for something, and what it is here.
+struct Word {
+  std::string_view theirs, ours;
+};
+
+/// What the word stands for; "" where the list does not have it.
+std::string_view meaning_of(std::string_view word, std::span<const Word> list);
+std::vector<std::string_view> words_of(std::span<const Word> list);
+
+}  // namespace memtape::launch
+
+namespace memtape::data {
+
+std::span<const launch::Word> data_set_classes();
+std::span<const launch::Word> torch_optimizers();
+std::span<const launch::Word> torchtitan_debug_models();
+std::span<const launch::Word> torchtitan_flavors();
+std::span<const launch::Word> torchtune_builders();
+std::span<const launch::Word> trl_accelerate_configs();
+std::span<const launch::Word> unmodelled_transformers_trainings();
+std::span<const launch::Word> unmodelled_trl_trainers();
+
+}  // namespace memtape::data
