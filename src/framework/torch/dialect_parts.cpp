@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "family/registry.h"
-#include "framework/torch/lora_config.h"
+#include "framework/torch/lora_targets.h"
 #include "framework/torch/strategy.h"
 
 namespace memtape::torch {

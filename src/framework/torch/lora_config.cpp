@@ -2,9 +2,9 @@
 #include "framework/torch/lora_config.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/pattern.h"
+#include "framework/torch/lora_targets.h"
 #include "option/json_fields.h"
 
 namespace memtape::torch {
@@ -70,37 +70,6 @@ void read_dropout(JsonReader& json, LoraFields& lora) {
   if (!(lora.dropout >= 0.0 && lora.dropout <= 1.0))
     json.fail("lora_dropout: a number from 0 to 1");
 }
-
-/// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING (peft 0.21, utils/constants.py).
-struct DefaultTargets {
-  std::string_view family;
-  std::array<std::string_view, 4> names;
-};
-constexpr auto kDefaultTargets = std::to_array<DefaultTargets>({
-    {"t5", {"q", "v"}},
-    {"gpt2", {"c_attn"}},
-    {"bloom", {"query_key_value"}},
-    {"opt", {"q_proj", "v_proj"}},
-    {"gptj", {"q_proj", "v_proj"}},
-    {"gpt_neox", {"query_key_value"}},
-    {"bert", {"query", "value"}},
-    {"roberta", {"query", "value"}},
-    {"llama", {"q_proj", "v_proj"}},
-    {"llama4", {"q_proj", "v_proj"}},
-    {"chatglm", {"query_key_value"}},
-    {"mpt", {"Wqkv"}},
-    {"falcon", {"query_key_value"}},
-    {"mistral", {"q_proj", "v_proj"}},
-    {"mixtral", {"q_proj", "v_proj"}},
-    {"stablelm", {"q_proj", "v_proj"}},
-    {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
-    {"gemma", {"q_proj", "v_proj"}},
-    {"gemma2", {"q_proj", "v_proj"}},
-    {"gemma3_text", {"q_proj", "v_proj"}},
-    {"qwen2", {"q_proj", "v_proj"}},
-    {"qwen3", {"q_proj", "v_proj"}},
-    {"nemotron_h", {"q_proj", "k_proj", "v_proj", "o_proj"}},
-});
 
 /// A list of names, or one text: "all-linear", else a regular expression over whole names.
 void read_targets(JsonReader& json, LoraFields& lora) {
@@ -184,15 +153,6 @@ Result<void> set_peft_argument(const NamedValue& given, TrainRecipe& recipe) {
   if (!lora) return tl::unexpected(lora.error());
   recipe.lora = std::move(*lora);
   return {};
-}
-
-std::vector<std::string> default_lora_targets(std::string_view family) {
-  std::vector<std::string> targets;
-  for (const DefaultTargets& row : kDefaultTargets)
-    if (row.family == family)
-      for (const std::string_view name : row.names)
-        if (!name.empty()) targets.emplace_back(name);
-  return targets;
 }
 
 }  // namespace memtape::torch

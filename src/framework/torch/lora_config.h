@@ -5,7 +5,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "option/given.h"
@@ -20,11 +19,5 @@ Result<LoraRecipe> read_lora_config(const std::string& text);
 inline constexpr std::string_view kPeftArguments = "peft's configurations";
 bool is_peft_argument(std::string_view name);
 Result<void> set_peft_argument(const NamedValue& given, TrainRecipe& recipe);
-
-/// The one target of a LoraConfig that names none: peft chooses by the model's type.
-inline constexpr std::string_view kDefaultLoraTargets = "peft's default";
-
-/// peft's choice for a family; none for those it does not know.
-std::vector<std::string> default_lora_targets(std::string_view family);
 
 }  // namespace memtape::torch

@@ -2,18 +2,49 @@
 #include "framework/torch/lora_targets.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string>
 
 #include "base/pattern.h"
 #include "base/text.h"
-#include "framework/torch/lora_config.h"
 
 namespace memtape::torch {
 namespace {
 
 using nn::NamedModule;
+
+/// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING (peft 0.21, utils/constants.py).
+struct DefaultTargets {
+  std::string_view family;
+  std::array<std::string_view, 4> names;
+};
+constexpr auto kDefaultTargets = std::to_array<DefaultTargets>({
+    {"t5", {"q", "v"}},
+    {"gpt2", {"c_attn"}},
+    {"bloom", {"query_key_value"}},
+    {"opt", {"q_proj", "v_proj"}},
+    {"gptj", {"q_proj", "v_proj"}},
+    {"gpt_neox", {"query_key_value"}},
+    {"bert", {"query", "value"}},
+    {"roberta", {"query", "value"}},
+    {"llama", {"q_proj", "v_proj"}},
+    {"llama4", {"q_proj", "v_proj"}},
+    {"chatglm", {"query_key_value"}},
+    {"mpt", {"Wqkv"}},
+    {"falcon", {"query_key_value"}},
+    {"mistral", {"q_proj", "v_proj"}},
+    {"mixtral", {"q_proj", "v_proj"}},
+    {"stablelm", {"q_proj", "v_proj"}},
+    {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
+    {"gemma", {"q_proj", "v_proj"}},
+    {"gemma2", {"q_proj", "v_proj"}},
+    {"gemma3_text", {"q_proj", "v_proj"}},
+    {"qwen2", {"q_proj", "v_proj"}},
+    {"qwen3", {"q_proj", "v_proj"}},
+    {"nemotron_h", {"q_proj", "k_proj", "v_proj", "o_proj"}},
+});
 
 bool is_one_of(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -103,6 +134,15 @@ bool left_out(const LoraRecipe& recipe, std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<std::string> default_lora_targets(std::string_view family) {
+  std::vector<std::string> targets;
+  for (const DefaultTargets& row : kDefaultTargets)
+    if (row.family == family)
+      for (const std::string_view name : row.names)
+        if (!name.empty()) targets.emplace_back(name);
+  return targets;
+}
 
 bool names_module(std::string_view target, std::string_view name) {
   if (!name.ends_with(target)) return false;

@@ -3,6 +3,7 @@
 // exclude_modules, in the layers that layers_to_transform names, with ranks from rank_pattern.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,12 @@
 #include "workload/lora_recipe.h"
 
 namespace memtape::torch {
+
+/// The one target of a LoraConfig that names none: peft chooses by the model's type.
+inline constexpr std::string_view kDefaultLoraTargets = "peft's default";
+
+/// peft's choice for a family; none for those it does not know.
+std::vector<std::string> default_lora_targets(std::string_view family);
 
 /// check_target_module_exists: `target` is the whole name, or its end after a dot.
 bool names_module(std::string_view target, std::string_view name);
