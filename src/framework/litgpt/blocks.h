@@ -7,7 +7,7 @@
 #include <memory>
 #include <variant>
 
-#include "framework/litgpt/gpt_config.h"
+#include "framework/litgpt/architectures.h"
 #include "framework/litgpt/lora_linear.h"
 
 namespace memtape::litgpt {

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "framework/litgpt/gpt.h"
-#include "framework/torch/lora_config.h"
+#include "framework/torch/lora_targets.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch/strategy.h"
 #include "framework/transformers/bitsandbytes_optimizer.h"

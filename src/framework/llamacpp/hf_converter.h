@@ -4,7 +4,7 @@
 // (convert_hf_to_gguf.py and conversion/*.py of llama.cpp).
 #pragma once
 
-#include "framework/llamacpp/hf_config.h"
+#include "framework/llamacpp/hf_conversion.h"
 
 namespace memtape::llamacpp {
 

@@ -8,7 +8,7 @@
 #include "base/json_reader.h"
 #include "framework/llamacpp/fit.h"
 #include "framework/llamacpp/gguf_header.h"
-#include "framework/llamacpp/hf_config.h"
+#include "framework/llamacpp/hf_conversion.h"
 #include "framework/llamacpp/model_reader.h"
 #include "framework/llamacpp/projector.h"
 #include "framework/llamacpp/side_models.h"

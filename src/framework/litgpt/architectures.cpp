@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/litgpt/gpt_config.h"
+#include "framework/litgpt/architectures.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/llamacpp/hf_config.h"
+#include "framework/llamacpp/hf_conversion.h"
 
 #include <algorithm>
 #include <array>
