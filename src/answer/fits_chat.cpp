@@ -90,14 +90,12 @@ class Chat {
   Result<ServeAnswer> ask(const Try& wanted) const {
     ServeCommand command;
     command.model = entry_.id;
-    command.engine = "llamacpp";
+    command.engine = engine_.name;
     command.values = options_of(wanted);
     Result<ServeRequest> request = serve_request(command, served(source_), outside_);
     if (!request) return tl::unexpected(request.error());
     if (const auto room = q_.room()) request->device.total_override = room;
-    const auto engine = find_serve_engine("llamacpp");
-    if (!engine) return tl::unexpected(engine.error());
-    return predict_serve(**engine, *request);
+    return predict_serve(engine_, *request);
   }
 
   bool fits(const Result<ServeAnswer>& answer) const {
@@ -168,10 +166,12 @@ class Chat {
     for (const ServeRank& rank : answer.ranks)
       found_.peak_device_bytes = std::max(found_.peak_device_bytes, rank.peak_device_bytes);
     auto options = options_of(tried);
-    options.insert(options.begin(), {"engine", "llamacpp"});
+    options.insert(options.begin(), {"engine", std::string(engine_.name)});
     found_.ask_by("serve", options, q_);
   }
 
+  const ServeEngine& engine_ =
+      *std::ranges::find(serve_engines(), true, &ServeEngine::chats_at_home);
   const CatalogEntry& entry_;
   const ModelSource& source_;
   const FitsQuestion& q_;

@@ -122,7 +122,7 @@ class ServePlans {
              const Load& load)
       : options_(options), outside_(outside), model_(model), load_(load) {}
 
-  Result<void> try_all(const std::string& engine, const Available& at) {
+  Result<void> try_all(const ServeEngine& engine, const Available& at) {
     const auto price = price_of(options_, at.gpu);
     if (!price) return tl::unexpected(price.error());
     std::vector<std::string> weights{""};
@@ -148,12 +148,12 @@ class ServePlans {
   }
 
  private:
-  ServeCommand command(const std::string& engine, const Available& at, std::int64_t tp,
+  ServeCommand command(const ServeEngine& engine, const Available& at, std::int64_t tp,
                        const std::string& quantize, std::int64_t sequences) const {
     ServeCommand asked;
     asked.model = options_.model;
-    asked.engine = engine;
-    const PlannedServer& words = *find_serve_engine(engine).value()->planned;
+    asked.engine = engine.name;
+    const PlannedServer& words = *engine.planned;
     const std::string length = fmt::format("{}", load_.context + load_.output);
     asked.values = {{"gpu", std::string(at.gpu.id)},
                     {std::string(words.tensor_parallel), fmt::format("{}", tp)},
@@ -168,7 +168,7 @@ class ServePlans {
     return asked;
   }
 
-  void try_one(const std::string& engine, const Available& at, std::int64_t tp,
+  void try_one(const ServeEngine& engine, const Available& at, std::int64_t tp,
                const std::string& quantize, std::optional<double> price) {
     ++answer_.screened;
     ServeCommand asked = command(engine, at, tp, quantize, load_.users);
@@ -205,11 +205,11 @@ class ServePlans {
   }
 
   static PlanRow row_of(const ServeCommand& asked, const ServeAnswer& served,
-                        const std::string& engine, std::int64_t tp) {
+                        const ServeEngine& engine, std::int64_t tp) {
     PlanRow row;
-    row.framework = engine;
+    row.framework = engine.name;
     row.gpus = tp;
-    row.layout.emplace_back("engine", engine);
+    row.layout.emplace_back("engine", engine.name);
     for (const auto& option : asked.values)
       if (option.first != "users" && option.first != "context" && option.first != "output")
         row.layout.push_back(option);
@@ -239,15 +239,16 @@ class ServePlans {
   }
 
   /// False where an estimate is beyond what is allowed.
-  bool take_time(PlanRow& row, const std::string& engine, const Available& at, std::int64_t tp,
+  bool take_time(PlanRow& row, const ServeEngine& engine, const Available& at, std::int64_t tp,
                  std::int64_t replicas) {
     const auto machine = time::machine_of(at.gpu);
     if (!machine) return true;
     if (!shape_) shape_ = time::model_shape(text_part(*model_.config));
     if (!*shape_) return true;
     time::ServeSetup setup;
-    setup.engine =
-        engine == "sglang" ? time::ServeSetup::Engine::sglang : time::ServeSetup::Engine::vllm;
+    const auto* const measured =
+        std::ranges::find(time::kMeasuredEngines, engine.name, &time::MeasuredEngine::name);
+    if (measured != time::kMeasuredEngines.end()) setup.engine = *measured;
     setup.tp = tp;
     setup.input_tokens = load_.context;
     setup.output_tokens = load_.output;
@@ -302,8 +303,10 @@ Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside)
     if (std::ranges::find(planned, one) == planned.end())
       return bad_input(fmt::format("plans no server of \"{}\"", one), "--engine",
                        fmt::format("{} or any", fmt::join(planned, ", ")));
+    const ServeEngine& planning = **find_serve_engine(one);
     for (const Available& at : *at_hand)
-      if (const auto tried = plans.try_all(one, at); !tried) return tl::unexpected(tried.error());
+      if (const auto tried = plans.try_all(planning, at); !tried)
+        return tl::unexpected(tried.error());
   }
   Result<PlanAnswer> answer = std::move(plans).finish();
   if (answer && *exported)

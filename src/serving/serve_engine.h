@@ -108,6 +108,10 @@ struct PlannedServer {
   int port = 8000;
 };
 
+/// How `memtape verify serve` runs the engine itself: not at all, generate() once, or until it is
+/// ready to serve.
+enum class RealServer : std::uint8_t { none, generate, start };
+
 struct ServeEngine {
   std::string_view name;
   std::string_view summary;  ///< one line for the help
@@ -121,6 +125,8 @@ struct ServeEngine {
   bool takes_unified_memory = false;  ///< what a GPU has no room for may lie in host memory
   std::span<const MeantFlag> meant = {};
   const PlannedServer* planned = nullptr;  ///< null: its servers are not planned
+  RealServer real = RealServer::none;
+  bool chats_at_home = false;  ///< the one that `memtape fits` asks what fits on a machine
 };
 
 }  // namespace memtape

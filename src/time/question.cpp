@@ -26,7 +26,11 @@ constexpr std::array<std::string_view, 7> kComputes = {"fp32", "tf32",  "bf16", 
 constexpr std::array<std::string_view, 6> kSchedules = {"gpipe", "1f1b",        "zero-bubble",
                                                         "zbv",   "dual-pipe-v", "looped-bfs"};
 constexpr std::array<std::string_view, 3> kOffloads = {"none", "optimizer", "all"};
-constexpr std::array<std::string_view, 4> kEngines = {"vllm", "sglang", "trtllm", "llamacpp"};
+constexpr auto kEngines = [] {
+  std::array<std::string_view, kMeasuredEngines.size()> names;
+  std::ranges::transform(kMeasuredEngines, names.begin(), &MeasuredEngine::name);
+  return names;
+}();
 
 /// A reader of keys that remembers which there are.
 class Keyed {
@@ -135,7 +139,9 @@ void read_train(const Config& c, Keyed& k, TrainSetup& s) {
 }
 
 void read_serve(Keyed& k, ServeSetup& s) {
-  k.word("engine", s.engine, kEngines);
+  std::size_t engine = 0;
+  k.word("engine", engine, kEngines);
+  s.engine = kMeasuredEngines[engine];
   k.size("tp", s.tp);
   k.size("pp", s.pp);
   k.size("dp", s.dp);

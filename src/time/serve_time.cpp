@@ -2,7 +2,6 @@
 #include "time/serve_time.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace memtape::time {
@@ -17,12 +16,9 @@ double cut_served(std::int64_t x, std::int64_t ranks) {
 
 /// A pass costs the engine's scheduler, sampling and sending of tokens so much beside its kernels.
 constexpr double kPassWithGraphs = 1.0e-3;
-/// How many passes a prompt waits, by engine (vLLM, SGLang, TensorRT-LLM): from measured servers
-/// under light load, as docs/time.md says.
-constexpr std::array<double, 4> kWaitForPass = {0.1, 1.0, 0.8, 0.1};
 constexpr double kRounds = 10;
 /// Passes with prompts run without graphs: Python launches a layer's kernels one by one, more of
-/// them for experts and for latent attention. vLLM compiles what lies between attention.
+/// them for experts and for latent attention.
 constexpr double kDenseLayer = 0.25e-3;
 constexpr double kMoreForMixture = 0.15e-3;
 constexpr double kMoreForLatent = 0.8e-3;
@@ -149,7 +145,7 @@ ServeClock::Cost ServeClock::pass(const ServeSetup& s, const Pass& p) const {
   double eager = 0;
   for (const LayerShape& layer : shape_.layers)
     eager += served_double(layer.count) * launches(layer);
-  if (s.engine == ServeSetup::Engine::vllm) eager *= kShareOfCompiled;
+  if (s.engine.compiles) eager *= kShareOfCompiled;
   if (!s.cuda_graphs || p.prompt_tokens > 0) cost.host += std::max(eager - cost.seconds(), 0.0);
   if (s.pp > 1)
     cost.tp += served_double(s.pp - 1) *
@@ -175,8 +171,7 @@ ServeTime ServeClock::time(const ServeSetup& s) const {
   // A prompt waits for the pass that runs when it comes and shares its own with what decodes. A
   // load that starts all at once makes the first round wait for half of its prompts; benchmarks
   // send some ten rounds.
-  const double waits =
-      kWaitForPass[static_cast<std::size_t>(s.engine)] + (requests - 1) / 2 / kRounds;
+  const double waits = s.engine.passes_waited + (requests - 1) / 2 / kRounds;
   const double ttft = (t.prefill_seconds + t.decode_seconds) * (1 + waits);
   t.tpot = {tpot, tpot, tpot};
   t.ttft = {ttft, ttft, ttft};

@@ -9,6 +9,7 @@
 // memory is exact. docs/time.md says how they are made and how far to trust them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -53,10 +54,18 @@ struct StepTime {
   std::vector<PipelineSlot> timeline;    ///< set if it was asked for
 };
 
+/// What the measured servers of an engine have of their own (docs/time.md).
+struct MeasuredEngine {
+  std::string_view name;
+  double passes_waited = 0;  ///< the passes that a prompt waits under a light load
+  bool compiles = false;     ///< the engine compiles what lies between attention layers
+};
+inline constexpr std::array<MeasuredEngine, 4> kMeasuredEngines{
+    {{"vllm", 0.1, true}, {"sglang", 1.0}, {"trtllm", 0.8}, {"llamacpp", 0.1}}};
+
 /// A server, reduced to what its time depends on.
 struct ServeSetup {
-  enum class Engine : std::uint8_t { vllm, sglang, trtllm, llamacpp };
-  Engine engine = Engine::vllm;
+  MeasuredEngine engine = kMeasuredEngines.front();
   std::int64_t tp = 1, pp = 1, dp = 1;  ///< dp: ranks of attention, each with its own requests
   /// The ranks over which whole experts are divided; if 1, experts are divided by width.
   std::int64_t ep = 1;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape verify serve MODEL --engine NAME`: the predicted server beside the engine itself, run on
 // a phantom GPU. What is compared is every figure that the engine's recipe reads off.
+#include <algorithm>
 #include <array>
 #include <fstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "answer/serve_request.h"
@@ -60,11 +62,20 @@ Result<Runnable> runnable(const ServeCommand& command, const ServeRequest& reque
   if (answer.ranks.size() > 1 || answer.ranks.front().ranks.size() > 1)
     return unsupported("only one GPU's server can be run beside a prediction", "verify",
                        "--tensor-parallel-size 1");
-  if (command.engine == "transformers")
-    return Runnable{Recipe::generate_step, generate_settings(request, answer)};
-  if (command.engine == "vllm") return Runnable{Recipe::vllm_start, vllm_settings(command, answer)};
+  const auto engine = find_serve_engine(command.engine);
+  if (!engine) return tl::unexpected(engine.error());
+  switch ((*engine)->real) {
+    case RealServer::generate:
+      return Runnable{Recipe::generate_step, generate_settings(request, answer)};
+    case RealServer::start: return Runnable{Recipe::vllm_start, vllm_settings(command, answer)};
+    case RealServer::none: break;
+  }
+  std::vector<std::string_view> runnable;
+  for (const ServeEngine& one : serve_engines())
+    if (one.real != RealServer::none) runnable.push_back(one.name);
+  std::ranges::sort(runnable);
   return unsupported("this engine is no Python program that could be run",
-                     "--engine " + command.engine, "transformers or vllm");
+                     "--engine " + command.engine, fmt::format("{}", fmt::join(runnable, " or ")));
 }
 
 /// Every number of the real run at its dotted path, beside the prediction's at that path: of the

@@ -88,6 +88,7 @@ inline constexpr ServeEngine kEngine{.name = "llamacpp",
                                      .spreads_over_gpus = true,
                                      .batch_is_of_tokens = true,
                                      .takes_unified_memory = true,
-                                     .meant = kMeant};
+                                     .meant = kMeant,
+                                     .chats_at_home = true};
 
 }  // namespace memtape::llamacpp

@@ -66,6 +66,7 @@ inline constexpr ServeEngine kServeEngine{.name = "transformers",
                                                     .output = "max_new_tokens",
                                                     .count = "batch-size"},
                                           .truths_follow = true,
-                                          .meant = kMeant};
+                                          .meant = kMeant,
+                                          .real = RealServer::generate};
 
 }  // namespace memtape::transformers

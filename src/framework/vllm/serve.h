@@ -117,6 +117,7 @@ inline constexpr ServeEngine kEngine{.name = "vllm",
                                      .remedies = kRemedies,
                                      .users = {.length = "max-model-len", .count = "max-num-seqs"},
                                      .meant = kMeant,
-                                     .planned = &kPlanned};
+                                     .planned = &kPlanned,
+                                     .real = RealServer::start};
 
 }  // namespace memtape::vllm
