@@ -15,14 +15,20 @@ struct TrainRecipe;
 
 namespace memtape::ddp {
 
+/// What a communication hook does to a bucket, beside reducing it.
+struct CommHook {
+  std::optional<DType> compresses_to = {};
+  bool is_power_sgd = false;  ///< after some steps
+};
+
 struct Options {
   std::optional<double> bucket_cap_mb;  ///< none: 25, and a first bucket of 1 MiB
   bool gradient_as_bucket_view = false;
   bool static_graph = false;
   bool find_unused_parameters = false;
   bool broadcast_buffers = true;
-  bool init_sync = true;            ///< the constructor broadcasts the parameters in flat copies
-  std::optional<DType> compressed;  ///< of fp16_compress_hook and bf16_compress_hook
+  bool init_sync = true;  ///< the constructor broadcasts the parameters in flat copies
+  std::optional<CommHook> hook;
 
   Bytes bucket_bytes_cap() const {
     return static_cast<Bytes>(bucket_cap_mb.value_or(25.0) * 1024 * 1024);
@@ -30,6 +36,7 @@ struct Options {
   /// dist._DEFAULT_FIRST_BUCKET_BYTES where no cap was named.
   Bytes first_bucket_bytes() const { return bucket_cap_mb ? bucket_bytes_cap() : 1024 * 1024; }
 
+  bool runs_power_sgd() const { return hook && hook->is_power_sgd; }
   /// With a static graph the first backward tells.
   bool searches_unused() const { return find_unused_parameters && !static_graph; }
 };

@@ -168,8 +168,8 @@ void Reducer::mark_variable_ready(std::size_t place) {
 
 /// run_comm_hook: in place, or through a copy in the hook's dtype.
 void Reducer::all_reduce(Bucket& bucket) {
-  if (!options_.compressed) return;
-  bucket.compressed = bucket.contents.to(*options_.compressed);
+  if (!options_.hook || !options_.hook->compresses_to) return;
+  bucket.compressed = bucket.contents.to(*options_.hook->compresses_to);
   begin_collective();
 }
 

@@ -74,8 +74,9 @@ struct Options {
 };
 
 Result<Options> read_options(const TrainRecipe& recipe);
-/// The same on the "shard" axis of a mesh that has others: those options of fully_shard that go
-/// with another axis's program.
-Result<Options> read_options(const Config& json, const Layout& mesh);
+/// Those options of fully_shard that go with another axis's program.
+Result<Options> read_options(const Config& json);
+/// Sets the mesh, whose axis "shard" may be one of several; what cannot lie over it is an error.
+Result<void> lay_over(const Layout& mesh, Options& options);
 
 }  // namespace memtape::fsdp2

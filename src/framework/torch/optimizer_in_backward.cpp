@@ -57,12 +57,15 @@ std::unique_ptr<OptimizerInBackward> make_optimizer_in_backward(const TrainRecip
 }
 
 Result<bool> steps_in_backward(const TrainRecipe& recipe) {
-  constexpr auto kKnown = std::to_array<std::string_view>({"optimizer_in_backward"});
-  const Result<Config> strategy = read_strategy(recipe, kKnown);
-  if (!strategy) return tl::unexpected(strategy.error());
-  const bool steps = strategy->boolean("optimizer_in_backward", false);
-  if (const auto checked = strategy->check(); !checked) return tl::unexpected(checked.error());
-  if (!steps) return false;
+  struct Said {
+    bool steps = false;
+  };
+  constexpr auto kFields =
+      std::to_array<ConfigField<Said>>({{"optimizer_in_backward", fields::put<&Said::steps>}});
+  Said said;
+  if (const auto read = read_strategy(recipe, kFields, said); !read)
+    return tl::unexpected(read.error());
+  if (!said.steps) return false;
   const auto needs_all = [](std::string_view what, std::string_view option, std::string_view hint) {
     return unsupported(std::string(what) +
                            " wants all gradients, of which an optimizer in backward "

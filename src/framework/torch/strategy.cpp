@@ -9,12 +9,6 @@
 #include "base/text.h"
 
 namespace memtape::torch {
-namespace {
-
-constexpr const char* kOption = "--strategy";
-
-}  // namespace
-
 std::string divisors_of(std::int64_t n) {
   std::string text;
   for (std::int64_t d = 1; d <= n && d <= 1024; ++d)
@@ -27,16 +21,6 @@ std::vector<RankClass> all_alike(const LayoutRecipe& layout) {
   for (std::int64_t rank = 0; rank < layout.gpus; ++rank)
     all.ranks.push_back(static_cast<int>(rank));
   return {std::move(all)};
-}
-
-Result<Config> read_strategy(const TrainRecipe& recipe, std::span<const std::string_view> known) {
-  const std::string& text = recipe.layout.strategy;
-  Result<Config> config = Config::parse(text.empty() ? "{}" : text, kOption);
-  if (!config) return config;
-  for (const std::string& key : config->keys())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      return unsupported("\"" + key + "\" is not modelled", kOption, suggestion(key, known));
-  return config;
 }
 
 Result<void> check_axes(const LayoutRecipe& layout,
@@ -81,38 +65,32 @@ Result<std::int64_t> remaining_axis(const LayoutRecipe& layout, std::string_view
   return left;
 }
 
-Result<Config> read_data_parallel_strategy(const TrainRecipe& recipe,
-                                           std::span<const std::string_view> known) {
-  if (const Result<void> fine = check_axes(recipe.layout, {"dp"}); !fine)
-    return tl::unexpected(fine.error());
-  const auto dp = remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
-  if (!dp) return tl::unexpected(dp.error());
-  return read_strategy(recipe, known);
+Result<void> check_data_parallel(const LayoutRecipe& layout,
+                                 std::initializer_list<std::string_view> allowed) {
+  if (Result<void> fine = check_axes(layout, allowed); !fine) return fine;
+  return remaining_axis(layout, "dp", layout.dp, 1).map([](std::int64_t) {});
 }
 
-Result<std::optional<DType>> optional_dtype(const Config& config, std::string_view key) {
-  struct Name {
-    std::string_view name;
-    DType dtype;
-  };
-  constexpr auto kNames = std::to_array<Name>({{"bf16", DType::bfloat16},
-                                               {"bfloat16", DType::bfloat16},
-                                               {"torch.bfloat16", DType::bfloat16},
-                                               {"fp16", DType::float16},
-                                               {"float16", DType::float16},
-                                               {"torch.float16", DType::float16},
-                                               {"fp32", DType::float32},
-                                               {"float32", DType::float32},
-                                               {"torch.float32", DType::float32}});
-  const std::optional<std::string> text = config.optional_text(key);
-  if (!text) return std::nullopt;
-  std::vector<std::string_view> names;
-  for (const Name& name : kNames) {
-    if (name.name == *text) return name.dtype;
-    names.push_back(name.name);
-  }
-  return bad_input("unknown dtype \"" + *text + "\"",
-                   std::string(kOption) + ": " + std::string(key), suggestion(*text, names));
+Result<Layout> sharded_mesh(const std::vector<std::int64_t>& sizes, const LayoutRecipe& layout) {
+  if (sizes.size() > 2)
+    return bad_input("a mesh of more than two axes", "--strategy: mesh", "[replicate, shard]");
+  const std::int64_t replicas = sizes.size() == 2 ? sizes[0] : 1;
+  if (replicas < 1 || (!sizes.empty() && sizes.back() < 1))
+    return bad_input("an axis without GPUs", "--strategy: mesh", "sizes of 1 or more");
+  const auto given = sizes.empty() ? std::nullopt : std::optional(sizes.back());
+  return remaining_axis(layout, "strategy: mesh", given, replicas).map([&](std::int64_t shards) {
+    return Layout({{"replicate", replicas}, {"shard", shards}});
+  });
+}
+
+Result<LossNumbers> cross_entropy_named(const std::string& loss, bool only_in_float) {
+  constexpr std::string_view kInFloat = "cross_entropy(logits.flatten(0,1).float())";
+  constexpr std::string_view kAsTheyAre = "cross_entropy(logits.flatten(0,1))";
+  if (loss == kInFloat) return LossNumbers::in_float;
+  if (loss == kAsTheyAre && !only_in_float) return LossNumbers::as_they_are;
+  std::string hint(kInFloat);
+  if (!only_in_float) hint += " or " + std::string(kAsTheyAre);
+  return unsupported("the loss \"" + loss + "\" is not modelled", "--strategy: loss", hint);
 }
 
 }  // namespace memtape::torch

@@ -4,16 +4,18 @@
 // number of GPUs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
-#include "model/config.h"
+#include "mesh/layout.h"
+#include "model/config_fields.h"
 
 namespace memtape {
 struct TrainRecipe;
@@ -24,9 +26,16 @@ namespace memtape::torch {
 /// The only class of ranks, if all ranks run the same program on the same sizes.
 std::vector<RankClass> all_alike(const LayoutRecipe& layout);
 
-/// Reads the JSON of --strategy. A key that is not in `known` is an error that names the nearest
-/// one.
-Result<Config> read_strategy(const TrainRecipe& recipe, std::span<const std::string_view> known);
+/// Reads --strategy by the table of a framework's options. A value of the wrong type is an error.
+template <class Options, std::size_t n>
+Result<void> read_strategy(const TrainRecipe& recipe,
+                           const std::array<ConfigField<Options>, n>& table, Options& options) {
+  const std::string& text = recipe.layout.strategy;
+  const Result<Config> json = Config::parse(text.empty() ? "{}" : text, "--strategy");
+  if (!json) return tl::unexpected(json.error());
+  if (Result<void> fine = read_fields(*json, "--strategy", table, options); !fine) return fine;
+  return json->check();
+}
 
 /// Checks that only these axes were given sizes (out of "dp", "tp", "pp", "cp", "ep", "etp", "sp",
 /// "vpp" and "zero"). Every axis may have the size 1.
@@ -41,12 +50,22 @@ Result<std::int64_t> remaining_axis(const LayoutRecipe& layout, std::string_view
 /// "one of 1, 2, 4": the divisors of `n` up to 1,024.
 std::string divisors_of(std::int64_t n);
 
-/// Reads the JSON of --strategy of a framework whose only axis is dp.
-Result<Config> read_data_parallel_strategy(const TrainRecipe& recipe,
-                                           std::span<const std::string_view> known);
+/// Checks that dp, if it is given, is all GPUs, and that no axis but the allowed ones has a size.
+Result<void> check_data_parallel(const LayoutRecipe& layout,
+                                 std::initializer_list<std::string_view> allowed = {"dp"});
 
-/// Reads "bf16", "fp32" or "fp16", or a name that torch prints ("bfloat16", "torch.bfloat16"). It
-/// returns nothing for null.
-Result<std::optional<DType>> optional_dtype(const Config& config, std::string_view key);
+/// Reads "mesh" of FSDP's options: [shard], [replicate, shard], or nothing for one axis over all
+/// GPUs. The layout has the axes "replicate" and "shard".
+Result<Layout> sharded_mesh(const std::vector<std::int64_t>& sizes, const LayoutRecipe& layout);
+
+/// Whether the logits become float32 before cross entropy, as the option "loss" says it.
+enum class LossNumbers : std::uint8_t { in_float, as_they_are };
+Result<LossNumbers> cross_entropy_named(const std::string& loss, bool only_in_float);
+
+/// The row of "loss" in tables of frameworks for which only logits in float32 are modelled.
+template <class Options>
+Result<void> check_loss(const Config& json, std::string_view name, Options&) {
+  return cross_entropy_named(json.text(name), true).map([](LossNumbers) {});
+}
 
 }  // namespace memtape::torch

@@ -8,12 +8,17 @@
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
 #include "framework/torch_cp/ring_attention.h"
+#include "model/config_fields.h"
 
 namespace memtape {
 struct TrainRecipe;
 }
 
 namespace memtape::torch_cp {
+
+/// By the words of set_rotate_method.
+inline constexpr auto kRotations = choices<Rotation>(
+    "unknown rotation", {{"allgather", Rotation::all_gather}, {"alltoall", Rotation::all_to_all}});
 
 struct Options {
   Rotation rotate = Rotation::all_gather;

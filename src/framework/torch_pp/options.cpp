@@ -2,12 +2,10 @@
 #include "framework/torch_pp/options.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <numeric>
 #include <string>
 
-#include "base/text.h"
+#include "base/letter_case.h"
 #include "framework/torch/strategy.h"
 
 namespace memtape::torch_pp {
@@ -15,42 +13,47 @@ namespace {
 
 constexpr std::int64_t kMostMicrobatches = 1024;
 
-constexpr auto kKnown = std::to_array<std::string_view>(
-    {"schedule", "stages_per_rank", "microbatches", "n_microbatches", "loss", "return_outputs",
-     "scale_grads", "layers"});
+constexpr auto kSchedules = choices<ScheduleKind>(
+    "unknown schedule", {{"GPipe", ScheduleKind::gpipe},
+                         {"1F1B", ScheduleKind::one_f_one_b},
+                         {"Interleaved1F1B", ScheduleKind::interleaved},
+                         {"LoopedBFS", ScheduleKind::looped_bfs},
+                         {"InterleavedZeroBubble", ScheduleKind::interleaved_zero_bubble},
+                         {"ZBVZeroBubble", ScheduleKind::zbv_zero_bubble},
+                         {"DualPipeV", ScheduleKind::dual_pipe_v}});
 
-struct Named {
-  std::string_view name;
-  ScheduleKind kind;
+struct Said : Options {
+  std::optional<std::string> named;
+  std::optional<std::int64_t> of_each_rank, count;
 };
-constexpr auto kSchedules =
-    std::to_array<Named>({{"GPipe", ScheduleKind::gpipe},
-                          {"1F1B", ScheduleKind::one_f_one_b},
-                          {"Interleaved1F1B", ScheduleKind::interleaved},
-                          {"LoopedBFS", ScheduleKind::looped_bfs},
-                          {"InterleavedZeroBubble", ScheduleKind::interleaved_zero_bubble},
-                          {"ZBVZeroBubble", ScheduleKind::zbv_zero_bubble},
-                          {"DualPipeV", ScheduleKind::dual_pipe_v}});
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
-}
 
 /// Whether the logits become float32 for the loss.
-Result<bool> read_loss(const std::optional<std::string>& loss) {
-  constexpr std::string_view kInFloat = "cross_entropy(logits.flatten(0,1).float())";
-  constexpr std::string_view kAsTheyAre = "cross_entropy(logits.flatten(0,1))";
-  if (!loss || *loss == kInFloat) return true;
-  if (*loss == kAsTheyAre) return false;
-  return unsupported("the loss \"" + *loss + "\" is not modelled", "--strategy: loss",
-                     std::string(kInFloat) + " or " + std::string(kAsTheyAre));
+Result<void> read_loss(const Config& json, std::string_view name, Said& said) {
+  if (json.is_null(name)) return {};
+  return torch::cross_entropy_named(json.text(name), false).map([&](torch::LossNumbers numbers) {
+    said.loss_in_float = numbers == torch::LossNumbers::in_float;
+  });
 }
+
+/// The constructors of schedules (torch/distributed/pipelining/schedules.py); "schedule",
+/// "stages_per_rank" and "layers" are what a program around them chooses.
+constexpr auto kFields = std::to_array<ConfigField<Said>>({
+    {"schedule", fields::put<&Said::named>},
+    {"stages_per_rank", fields::put_size<&Said::of_each_rank>},
+    {"microbatches n_microbatches", fields::put_size<&Said::count>},
+    {"loss", read_loss},
+    {"return_outputs", fields::put<&Said::return_outputs>},
+    {"scale_grads"},
+    {"layers", fields::put<&Said::layers>},
+});
 
 std::string of_stages(const Options& o) { return std::to_string(o.stages()) + " stages"; }
 
 Result<void> check_recipe(const TrainRecipe& recipe) {
+  const LayoutRecipe& layout = recipe.layout;
+  if (layout.pp && *layout.pp != layout.gpus)
+    return unsupported("data parallelism inside stages is not modelled", "--pp",
+                       std::to_string(layout.gpus) + ", the number of GPUs");
   if (recipe.task != Task::causal_lm)
     return unsupported("only causal-lm is cut into stages", "--task", "causal-lm");
   if (recipe.autocasts())
@@ -64,13 +67,10 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 }  // namespace
 
 Result<ScheduleKind> find_schedule(std::string_view wanted, const OptionNames& names) {
-  std::vector<std::string_view> known;
-  for (const Named& schedule : kSchedules) {
-    if (equal_ignoring_case(schedule.name, wanted)) return schedule.kind;
-    known.push_back(schedule.name);
-  }
-  return bad_input("unknown schedule \"" + std::string(wanted) + "\"", names.schedule,
-                   suggestion(wanted, known));
+  std::string word(wanted);
+  for (const auto& schedule : kSchedules.all)
+    if (lower_case(std::string(schedule.name)) == lower_case(word)) word = schedule.name;
+  return choose(kSchedules, word, names.schedule);
 }
 
 Result<void> check_schedule(const Options& o, const OptionNames& names) {
@@ -97,54 +97,56 @@ Result<void> check_schedule(const Options& o, const OptionNames& names) {
 }
 
 std::string_view name(ScheduleKind kind) {
-  return std::find_if(kSchedules.begin(), kSchedules.end(),
-                      [kind](const Named& s) { return s.kind == kind; })
-      ->name;
+  return std::ranges::find(kSchedules.all, kind, &NamedChoice<ScheduleKind>::value)->name;
 }
+
+namespace {
+
+Result<void> settle_schedule(const LayoutRecipe& layout, Said& said) {
+  said.ranks = layout.gpus;
+  const std::string otherwise = layout.schedule.empty() ? "1F1B" : layout.schedule;
+  const auto schedule = find_schedule(said.named.value_or(otherwise));
+  if (!schedule) return tl::unexpected(schedule.error());
+  said.schedule = *schedule;
+  said.stages_per_rank =
+      said.of_each_rank.value_or(layout.vpp.value_or(is_single(*schedule) ? 1 : 2));
+  return {};
+}
+
+/// A schedule accumulates over its micro-batches; 1 says that nothing beside it accumulates.
+Result<void> settle_microbatches(const TrainRecipe& recipe, Said& said) {
+  const bool names_accumulation = recipe.names_gradient_accumulation;
+  if (said.count && names_accumulation && recipe.gradient_accumulation != 1 &&
+      *said.count != recipe.gradient_accumulation)
+    return bad_input("a schedule accumulates over its micro-batches, which are " +
+                         std::to_string(*said.count) + " in --strategy",
+                     "--gradient-accumulation", "one of the two, or the same number");
+  said.names_microbatches = said.count || names_accumulation;
+  said.microbatches =
+      said.count.value_or(names_accumulation ? recipe.gradient_accumulation : said.stages());
+  if (said.microbatches <= kMostMicrobatches) return {};
+  return bad_input(std::to_string(said.microbatches) + " micro-batches", "--strategy: microbatches",
+                   std::to_string(kMostMicrobatches) + " or fewer");
+}
+
+}  // namespace
 
 Result<Options> read_options(const TrainRecipe& recipe) {
   const LayoutRecipe& layout = recipe.layout;
-  if (const auto fine = torch::check_axes(layout, {"pp", "vpp"}); !fine)
-    return tl::unexpected(fine.error());
-  if (layout.pp && *layout.pp != layout.gpus)
-    return unsupported("data parallelism inside stages is not modelled", "--pp",
-                       std::to_string(layout.gpus) + ", the number of GPUs");
-  const Result<Config> json = torch::read_strategy(recipe, kKnown);
-  if (!json) return tl::unexpected(json.error());
-  if (const auto fine = check_recipe(recipe); !fine) return tl::unexpected(fine.error());
-  Options options;
-  options.ranks = layout.gpus;
-  const auto schedule = find_schedule(
-      json->optional_text("schedule").value_or(layout.schedule.empty() ? "1F1B" : layout.schedule));
-  if (!schedule) return tl::unexpected(schedule.error());
-  options.schedule = *schedule;
-  options.stages_per_rank = json->optional_dimension("stages_per_rank")
-                                .value_or(layout.vpp.value_or(is_single(*schedule) ? 1 : 2));
-  const auto in_strategy = json->optional_dimension({"microbatches", "n_microbatches"});
-  // 1 says that nothing beside the schedule accumulates.
-  if (in_strategy && recipe.names_gradient_accumulation && recipe.gradient_accumulation != 1 &&
-      *in_strategy != recipe.gradient_accumulation)
-    return bad_input("a schedule accumulates over its micro-batches, which are " +
-                         std::to_string(*in_strategy) + " in --strategy",
-                     "--gradient-accumulation", "one of the two, or the same number");
-  options.names_microbatches = in_strategy || recipe.names_gradient_accumulation;
-  options.microbatches = in_strategy                          ? *in_strategy
-                         : recipe.names_gradient_accumulation ? recipe.gradient_accumulation
-                                                              : options.stages();
-  options.return_outputs = json->boolean("return_outputs", true);
-  options.layers = json->integers("layers");
-  const auto in_float = read_loss(json->optional_text("loss"));
-  if (!in_float) return tl::unexpected(in_float.error());
-  options.loss_in_float = *in_float;
-  if (const auto fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (options.microbatches > kMostMicrobatches)
-    return bad_input(std::to_string(options.microbatches) + " micro-batches",
-                     "--strategy: microbatches", std::to_string(kMostMicrobatches) + " or fewer");
-  if (const auto fine = check_schedule(options); !fine) return tl::unexpected(fine.error());
-  if (splits_backward(options.schedule) && recipe.checkpointing != Checkpointing::none)
-    return unsupported("checkpointing where the backward is split is not modelled",
-                       "--gradient-checkpointing", "none, or a schedule such as Interleaved1F1B");
-  return options;
+  Said said;
+  return torch::check_axes(layout, {"pp", "vpp"})
+      .and_then([&] { return check_recipe(recipe); })
+      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
+      .and_then([&] { return settle_schedule(layout, said); })
+      .and_then([&] { return settle_microbatches(recipe, said); })
+      .and_then([&] { return check_schedule(said); })
+      .and_then([&]() -> Result<Options> {
+        if (!splits_backward(said.schedule) || recipe.checkpointing == Checkpointing::none)
+          return said;
+        return unsupported("checkpointing where the backward is split is not modelled",
+                           "--gradient-checkpointing",
+                           "none, or a schedule such as Interleaved1F1B");
+      });
 }
 
 TrainRecipe resolved(TrainRecipe recipe) {

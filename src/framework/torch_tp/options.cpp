@@ -1,42 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch_tp/options.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
-#include <vector>
 
-#include "base/text.h"
 #include "framework/fsdp2/optimizer_over_shards.h"
 #include "framework/torch/strategy.h"
 
 namespace memtape::torch_tp {
 namespace {
 
-constexpr auto kKnown = std::to_array<std::string_view>(
-    {"size", "plan", "sequence_parallel", "loss_parallel", "loss", "fsdp2", "param_groups"});
-constexpr auto kPlans = std::to_array<std::string_view>({"colrow", "hf"});
-constexpr std::string_view kLoss = "cross_entropy(logits.flatten(0,1).float())";
+using fields::put;
+
+struct Said : Options {
+  std::optional<std::int64_t> group;
+};
+
+constexpr auto kPlans =
+    choices<PlanName>("unknown plan", {{"colrow", PlanName::colrow}, {"hf", PlanName::hf}});
+
+Result<void> read_fsdp2(const Config& json, std::string_view name, Said& said) {
+  if (json.is_null(name)) return {};
+  return fsdp2::read_options(json.object(name)).map([&](const fsdp2::Options& read) {
+    said.fsdp2 = read;
+  });
+}
+
+/// "plan": those of parallelize_module that memtape writes down, by its own words; the rest is what
+/// a program around it does.
+constexpr auto kFields = std::to_array<ConfigField<Said>>({
+    {"size", fields::put_size<&Said::group>},
+    {"plan", fields::pick<&Said::plan_name, kPlans>},
+    {"sequence_parallel", put<&Said::sequence_parallel>},
+    {"loss_parallel", put<&Said::loss_parallel>},
+    {"loss", torch::check_loss},
+    {"fsdp2", read_fsdp2},
+    {"param_groups"},
+});
 
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 
 /// The group's size: --strategy's, --tp's, else every GPU.
-Result<std::int64_t> read_size(const Config& json, const LayoutRecipe& layout) {
-  const std::int64_t size =
-      json.optional_dimension("size").value_or(layout.tp.value_or(layout.gpus));
-  if (size < 1) return bad_input("a group without GPUs", "--strategy: size", "1 or more");
-  if (layout.tp && *layout.tp != size)
-    return bad_input("--tp " + text_of(*layout.tp) + " and a size of " + text_of(size),
-                     "--strategy: size", "the same number twice");
-  return size;
+Result<void> settle_size(const LayoutRecipe& layout, Said& said) {
+  said.size = said.group.value_or(layout.tp.value_or(layout.gpus));
+  if (said.size < 1) return bad_input("a group without GPUs", "--strategy: size", "1 or more");
+  if (!layout.tp || *layout.tp == said.size) return {};
+  return bad_input("--tp " + text_of(*layout.tp) + " and a size of " + text_of(said.size),
+                   "--strategy: size", "the same number twice");
 }
 
-Result<PlanName> read_plan(const Config& json) {
-  const std::string name = json.text("plan", "colrow");
-  const auto* const found = std::find(kPlans.begin(), kPlans.end(), name);
-  if (found == kPlans.end())
-    return bad_input("unknown plan \"" + name + "\"", "--strategy: plan", suggestion(name, kPlans));
-  return *found == "hf" ? PlanName::hf : PlanName::colrow;
+Result<void> settle_plan(const Config& config, Said& said) {
+  const bool is_hf = said.plan_name == PlanName::hf;
+  if (is_hf && (said.sequence_parallel || said.loss_parallel))
+    return bad_input("transformers' plan has no sequence or loss parallel part", "--strategy: plan",
+                     "colrow");
+  const auto plan =
+      is_hf ? hf_plan(config) : colrow_plan(said.sequence_parallel, said.loss_parallel);
+  if (!plan) return tl::unexpected(plan.error());
+  said.plan = *plan;
+  return {};
+}
+
+/// The GPUs that tensor parallelism leaves shard by fully_shard, or there are none.
+Result<void> settle_layout(const LayoutRecipe& layout, Said& said) {
+  const auto shards = torch::remaining_axis(layout, "dp", layout.dp, said.size);
+  if (!shards) return tl::unexpected(shards.error());
+  if (!said.fsdp2 && *shards != 1)
+    return bad_input("a tensor parallel size of " + text_of(said.size) + " is not the " +
+                         text_of(layout.gpus) + " GPUs",
+                     "--gpus", text_of(said.size) + ", or fsdp2 in --strategy for the rest");
+  said.layout = Layout({{"shard", *shards}, {"tp", said.size}});
+  return said.fsdp2 ? fsdp2::lay_over(said.layout, *said.fsdp2) : Result<void>();
 }
 
 /// Sizes that must divide: what the family's forward cuts a projection's output into, and what
@@ -79,62 +113,23 @@ Result<void> check_optimizer(const TrainRecipe& recipe) {
   }
 }
 
-Result<void> read_fsdp2(const Config& json, const TrainRecipe& recipe, Options& options) {
-  const bool has_fsdp2 = json.has("fsdp2") && json.json("fsdp2") != "null";
-  const auto shards = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, options.size);
-  if (!shards) return tl::unexpected(shards.error());
-  if (!has_fsdp2 && *shards != 1)
-    return bad_input("a tensor parallel size of " + text_of(options.size) + " is not the " +
-                         text_of(recipe.layout.gpus) + " GPUs",
-                     "--gpus", text_of(options.size) + ", or fsdp2 in --strategy for the rest");
-  options.layout = Layout({{"shard", *shards}, {"tp", options.size}});
-  if (!has_fsdp2) return {};
-  const auto fsdp2 = fsdp2::read_options(json.object({"fsdp2"}), options.layout);
-  if (!fsdp2) return tl::unexpected(fsdp2.error());
-  options.fsdp2 = *fsdp2;
-  return {};
-}
-
 }  // namespace
 
 Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
-  if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp", "tp"}); !fine)
-    return tl::unexpected(fine.error());
-  const Result<Config> json = torch::read_strategy(recipe, kKnown);
-  if (!json) return tl::unexpected(json.error());
-  Options options;
-  const auto size = read_size(*json, recipe.layout);
-  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (!size) return tl::unexpected(size.error());
-  options.size = *size;
-  const auto plan_name = read_plan(*json);
-  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (!plan_name) return tl::unexpected(plan_name.error());
-  options.plan_name = *plan_name;
-  options.sequence_parallel = json->boolean("sequence_parallel", false);
-  options.loss_parallel = json->boolean("loss_parallel", false);
-  if (options.plan_name == PlanName::hf && (options.sequence_parallel || options.loss_parallel))
-    return bad_input("transformers' plan has no sequence or loss parallel part", "--strategy: plan",
-                     "colrow");
-  if (const std::string loss = json->text("loss", std::string(kLoss)); loss != kLoss)
-    return unsupported("the loss \"" + loss + "\" is not modelled", "--strategy: loss",
-                       std::string(kLoss));
-  const auto plan =
-      options.plan_name == PlanName::hf
-          ? hf_plan(config)
-          : Result<Plan>(colrow_plan(options.sequence_parallel, options.loss_parallel));
-  if (!plan) return tl::unexpected(plan.error());
-  options.plan = *plan;
-  if (const Result<void> fine = read_fsdp2(*json, recipe, options); !fine)
-    return tl::unexpected(fine.error());
-  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (recipe.lora || recipe.quantization)
-    return unsupported("adapters and quantized layers under a plan are not modelled", "--framework",
-                       "torch-tp without them");
-  if (const Result<void> fine = check_sizes(config, recipe, options); !fine)
-    return tl::unexpected(fine.error());
-  if (const Result<void> fine = check_optimizer(recipe); !fine) return tl::unexpected(fine.error());
-  return options;
+  Said said;
+  return torch::check_axes(recipe.layout, {"dp", "tp"})
+      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
+      .and_then([&] { return settle_size(recipe.layout, said); })
+      .and_then([&] { return settle_plan(config, said); })
+      .and_then([&] { return settle_layout(recipe.layout, said); })
+      .and_then([&]() -> Result<void> {
+        if (!recipe.lora && !recipe.quantization) return {};
+        return unsupported("adapters and quantized layers under a plan are not modelled",
+                           "--framework", "torch-tp without them");
+      })
+      .and_then([&] { return check_sizes(config, recipe, said); })
+      .and_then([&] { return check_optimizer(recipe); })
+      .map([&]() -> Options { return said; });
 }
 
 }  // namespace memtape::torch_tp

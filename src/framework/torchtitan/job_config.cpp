@@ -6,27 +6,40 @@
 #include <charconv>
 #include <string>
 
-#include "base/text.h"
 #include "framework/torch/strategy.h"
+#include "framework/torch_cp/options.h"
 #include "model/type_of.h"
 
 namespace memtape::torchtitan {
 namespace {
 
-constexpr auto kKnownKeys = std::to_array<std::string_view>(
-    {"version", "selective_ac_option", "compile", "components", "mixed_precision_param",
-     "mixed_precision_reduce", "fsdp_reshard_after_forward", "disable_loss_parallel",
-     "data_parallel_replicate_degree", "enable_cpu_offload", "context_parallel_rotate_method",
-     "chunked_loss", "pipeline_parallel_schedule", "pipeline_parallel_microbatch_size",
-     "pipeline_parallel_layers_per_stage", "pipeline_parallel_first_stage_less_layers",
-     "pipeline_parallel_last_stage_less_layers", "early_stop", "early_step_in_backward"});
+using fields::pick;
+using fields::put;
+using fields::put_size;
+
+enum class Reshards : std::uint8_t { by_default, always, never };
+
+struct Said : JobConfig {
+  Said() {
+    fsdp2.mixed_precision.param_dtype = DType::bfloat16;
+    fsdp2.mixed_precision.reduce_dtype = DType::float32;
+  }
+
+  std::string selective_ac_option;  ///< as JSON
+  bool compiles = false, chunks_loss = false, disables_loss_parallel = false;
+  std::vector<std::string> components;
+  Reshards reshards = Reshards::by_default;
+  std::int64_t replicas = 1;
+  PipelineWords words;
+  std::optional<bool> stops_early;
+};
 
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 
 /// "2025-06-04".
-Result<Version> read_day(const Config& json) {
-  const std::string text = json.text("version", "");
-  if (text.empty()) return kDefaultDay;
+Result<void> read_day(const Config& json, std::string_view name, Said& said) {
+  const std::string text = json.text(name);
+  if (const Result<void> fine = json.check(); !fine || text.empty()) return fine;
   std::string digits = text;
   std::erase(digits, '-');
   std::int32_t number = 0;
@@ -39,11 +52,47 @@ Result<Version> read_day(const Config& json) {
   if (day < Version{2024, 3, 1})
     return bad_input("torchtitan began in March 2024", "--strategy: version",
                      "2024-03-01 or later");
-  return day;
+  said.day = day;
+  return {};
 }
 
-Result<void> read_activation_checkpoint(const Config& json, const TrainRecipe& recipe,
-                                        JobConfig& job) {
+Result<void> read_selective(const Config& json, std::string_view name, Said& said) {
+  said.selective_ac_option = json.json(name);
+  return {};
+}
+
+constexpr auto kPolicies = choices<Reshards>(
+    "unusable value",
+    {{"default", Reshards::by_default}, {"always", Reshards::always}, {"never", Reshards::never}});
+
+/// The toml's names (torchtitan/config_manager.py), without their sections; "version" is the day of
+/// the checkout, "chunked_loss" a choice of its models' configuration.
+constexpr auto kFields = std::to_array<ConfigField<Said>>({
+    {"version", read_day},
+    {"selective_ac_option", read_selective},
+    {"compile", put<&Said::compiles>},
+    {"components", put<&Said::components>},
+    {"mixed_precision_param",
+     put<&Said::fsdp2, &fsdp2::Options::mixed_precision, &fsdp2::MixedPrecision::param_dtype>},
+    {"mixed_precision_reduce",
+     put<&Said::fsdp2, &fsdp2::Options::mixed_precision, &fsdp2::MixedPrecision::reduce_dtype>},
+    {"fsdp_reshard_after_forward", pick<&Said::reshards, kPolicies>},
+    {"disable_loss_parallel", put<&Said::disables_loss_parallel>},
+    {"data_parallel_replicate_degree", put_size<&Said::replicas>},
+    {"enable_cpu_offload", put<&Said::fsdp2, &fsdp2::Options::cpu_offload>},
+    {"context_parallel_rotate_method", pick<&Said::rotation, torch_cp::kRotations>},
+    {"chunked_loss", put<&Said::chunks_loss>},
+    {"pipeline_parallel_schedule", put<&Said::words, &PipelineWords::schedule>},
+    {"pipeline_parallel_microbatch_size", put_size<&Said::words, &PipelineWords::microbatch_size>},
+    {"pipeline_parallel_layers_per_stage",
+     put_size<&Said::words, &PipelineWords::layers_per_stage>},
+    {"pipeline_parallel_first_stage_less_layers", put<&Said::words, &PipelineWords::first_less>},
+    {"pipeline_parallel_last_stage_less_layers", put<&Said::words, &PipelineWords::last_less>},
+    {"early_stop", put<&Said::stops_early>},
+    {"early_step_in_backward", put<&Said::steps_early>},
+});
+
+Result<void> settle_activation_checkpoint(const TrainRecipe& recipe, Said& job) {
   if (recipe.checkpointing == Checkpointing::none) return {};
   if (recipe.checkpointing == Checkpointing::full) {
     job.activation_checkpoint = ActivationCheckpoint::full;
@@ -52,8 +101,7 @@ Result<void> read_activation_checkpoint(const Config& json, const TrainRecipe& r
   if (recipe.checkpointing != Checkpointing::selective)
     return bad_input("torchtitan's checkpointing is not reentrant", "--gradient-checkpointing",
                      "none, full or selective");
-  const std::string option =
-      json.has("selective_ac_option") ? json.json("selective_ac_option") : "";
+  const std::string& option = job.selective_ac_option;
   job.activation_checkpoint = ActivationCheckpoint::ops;
   if (option.empty() || option == "\"op\"") return {};
   std::string digits = option;
@@ -67,54 +115,35 @@ Result<void> read_activation_checkpoint(const Config& json, const TrainRecipe& r
   return {};
 }
 
-void read_compile(const Config& json, JobConfig& job) {
-  if (!json.boolean("compile", false)) return;
-  const std::vector<std::string> components = json.texts("components");
+void settle_compile(Said& job) {
+  if (!job.compiles) return;
   const auto compiles = [&](std::string_view component) {
-    return components.empty() ||
-           std::find(components.begin(), components.end(), component) != components.end();
+    return job.components.empty() ||
+           std::ranges::find(job.components, component) != job.components.end();
   };
   job.compiles_blocks = compiles("model");
   job.compiles_loss = job.has(changes::kTitanCompilesLoss) && compiles("loss");
 }
 
 /// apply_fsdp.
-Result<void> read_fsdp(const Config& json, JobConfig& job) {
-  const auto dtype = [&](const char* key, DType otherwise) -> Result<DType> {
-    const auto said = torch::optional_dtype(json, key);
-    if (!said) return tl::unexpected(said.error());
-    return said->value_or(otherwise);
-  };
-  const auto param = dtype("mixed_precision_param", DType::bfloat16);
-  if (!param) return tl::unexpected(param.error());
-  const auto reduce = dtype("mixed_precision_reduce", DType::float32);
-  if (!reduce) return tl::unexpected(reduce.error());
-  job.fsdp2.mixed_precision.param_dtype = *param;
-  job.fsdp2.mixed_precision.reduce_dtype = *reduce;
-  job.fsdp2.cpu_offload = json.boolean("enable_cpu_offload", false);
+void settle_fsdp(Said& job) {
+  fsdp2::Options& o = job.fsdp2;
+  o.ties_shards = true;  // init_weights, after parallelize
   const bool ends_are_units = job.has(changes::kTitanEndsAreUnits);
-  if (ends_are_units) job.fsdp2.ends = fsdp2::WrappedEnds::apart;
-  job.fsdp2.ties_shards = true;  // init_weights, after parallelize
-  constexpr auto kPolicies = std::to_array<std::string_view>({"default", "always", "never"});
-  if (job.has(changes::kTitanRootReshards) && !ends_are_units)
-    job.fsdp2.reshard_after_forward = true;
-  const std::string policy = json.text("fsdp_reshard_after_forward", "default");
-  if (policy == "never")
-    job.fsdp2.reshard_after_forward = false;
-  else if (policy == "default")
-    job.fsdp2.keeps_last_layer = !ends_are_units;
-  else if (policy == "always" && ends_are_units)
-    job.fsdp2.reshard_after_forward = true;
-  else if (policy != "always")
-    return bad_input("unusable value \"" + policy + "\"", "--strategy: fsdp_reshard_after_forward",
-                     suggestion(policy, kPolicies));
-  return {};
+  if (ends_are_units) o.ends = fsdp2::WrappedEnds::apart;
+  if (job.has(changes::kTitanRootReshards) && !ends_are_units) o.reshard_after_forward = true;
+  switch (job.reshards) {
+    case Reshards::never: o.reshard_after_forward = false; break;
+    case Reshards::by_default: o.keeps_last_layer = !ends_are_units; break;
+    case Reshards::always:
+      if (ends_are_units) o.reshard_after_forward = true;
+  }
 }
 
 /// ParallelDims' _validate of the ranks that share experts: those of cp, with an expert tensor
 /// parallel degree of one those of tp, too, and as many shards as it takes. How many shards.
-Result<std::int64_t> read_expert_parallel(const LayoutRecipe& layout, std::int64_t shards,
-                                          JobConfig& job) {
+Result<std::int64_t> settle_expert_parallel(const LayoutRecipe& layout, std::int64_t shards,
+                                            JobConfig& job) {
   const std::int64_t ep = layout.ep.value_or(1), cp = layout.cp.value_or(1),
                      tp = layout.tp.value_or(1), etp = layout.etp.value_or(1);
   if (ep == 1) return 1;
@@ -135,20 +164,17 @@ Result<std::int64_t> read_expert_parallel(const LayoutRecipe& layout, std::int64
 
 /// ParallelDims and its mesh: pp, dp_replicate, dp_shard, cp, tp, the last fastest; fully_shard
 /// sees dp_shard and cp as one axis.
-Result<void> read_layout(const Config& model, const Config& json, const TrainRecipe& recipe,
-                         JobConfig& job) {
+Result<void> settle_layout(const Config& model, const TrainRecipe& recipe, Said& job) {
   const LayoutRecipe& layout = recipe.layout;
   if (const auto fine = torch::check_axes(layout, {"dp", "tp", "cp", "pp", "ep", "etp"}); !fine)
     return fine;
-  const std::int64_t replicas =
-      json.optional_dimension("data_parallel_replicate_degree").value_or(1);
-  const std::int64_t cp = layout.cp.value_or(1), tp = layout.tp.value_or(1),
-                     pp = layout.pp.value_or(1);
+  const std::int64_t replicas = job.replicas, cp = layout.cp.value_or(1),
+                     tp = layout.tp.value_or(1), pp = layout.pp.value_or(1);
   const auto given =
       layout.dp ? std::optional(*layout.dp / std::max<std::int64_t>(1, replicas)) : std::nullopt;
   const auto shards = torch::remaining_axis(layout, "dp", given, replicas * cp * tp * pp);
   if (!shards) return tl::unexpected(shards.error());
-  const auto in_ep = read_expert_parallel(layout, *shards, job);
+  const auto in_ep = settle_expert_parallel(layout, *shards, job);
   if (!in_ep) return tl::unexpected(in_ep.error());
   job.layout = Layout({{"pp", pp},
                        {"replicate", replicas},
@@ -170,41 +196,31 @@ Result<void> read_layout(const Config& model, const Config& json, const TrainRec
   if (cp > 1 && job.has(changes::kTitanGroupsHeads))
     return unsupported("context parallelism by looked up positions is not modelled", "--cp",
                        "a version before 2026-02-20");
-  job.loss_parallel = tp > 1 && !json.boolean("disable_loss_parallel", false);
-  const std::string rotate = json.text("context_parallel_rotate_method", "allgather");
-  constexpr auto kRotations = std::to_array<std::string_view>({"allgather", "alltoall"});
-  if (rotate != "allgather" && rotate != "alltoall")
-    return bad_input("unknown rotation \"" + rotate + "\"",
-                     "--strategy: context_parallel_rotate_method", suggestion(rotate, kRotations));
-  job.rotation =
-      rotate == "allgather" ? torch_cp::Rotation::all_gather : torch_cp::Rotation::all_to_all;
+  job.loss_parallel = tp > 1 && !job.disables_loss_parallel;
   return {};
 }
 
 /// pipeline_llm. Stages keep their parameters whole over a step's micro-batches.
-Result<void> read_pipeline_parallel(const Config& model, const Config& json,
-                                    const TrainRecipe& recipe, JobConfig& job) {
+Result<void> settle_pipeline(const Config& model, const TrainRecipe& recipe, Said& job) {
   if (job.size("pp") == 1) return {};
   if (type_of(model).starts_with("qwen3"))
     return bad_input("torchtitan's qwen3 has no pipelining_fn", "--pp", "1");
   if (!job.has(changes::kTitanEndsAreUnits))
     return unsupported("pipelines of so early a checkout are not modelled", "--strategy: version",
                        "2025-07-28 or later");
-  auto pipeline = read_pipeline(json, recipe, model.layers("num_hidden_layers", 32));
+  auto pipeline = read_pipeline(job.words, recipe, model.layers("num_hidden_layers", 32));
   if (!pipeline) return tl::unexpected(pipeline.error());
   pipeline->schedule.return_outputs = !job.has(changes::kTitanReturnsNoOutputs);
   job.pipeline = std::move(*pipeline);
   job.fsdp2.reshard_after_backward = false;
   job.fsdp2.is_stage = true;
-  if (json.text("fsdp_reshard_after_forward", "default") == "default")
-    job.fsdp2.reshard_after_forward = false;
+  if (job.reshards == Reshards::by_default) job.fsdp2.reshard_after_forward = false;
   return {};
 }
 
 /// OptimizersInBackwardContainer.
-Result<void> read_optimizer(const Config& json, JobConfig& job) {
+Result<void> check_optimizer(const JobConfig& job) {
   constexpr const char* kOption = "--strategy: early_step_in_backward";
-  job.steps_early = json.boolean("early_step_in_backward", false);
   if (!job.steps_early) return {};
   if (job.expert_parallel > 1 || job.size("pp") > 1)
     return bad_input("torchtitan has no optimizers in backward with expert or pipeline parallelism",
@@ -256,32 +272,27 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 }  // namespace
 
 Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe) {
-  const Result<Config> json = torch::read_strategy(recipe, kKnownKeys);
-  if (!json) return tl::unexpected(json.error());
-  JobConfig job;
-  const Result<Version> day = read_day(*json);
-  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (!day) return tl::unexpected(day.error());
-  job.day = *day;
-  if (const auto fine = read_activation_checkpoint(*json, recipe, job); !fine)
-    return tl::unexpected(fine.error());
-  job.accumulates = recipe.gradient_accumulation > 1;
-  read_compile(*json, job);
-  if (json->boolean("chunked_loss", false)) job.loss = LossKind::chunked;
-  if (const auto fine = read_fsdp(*json, job); !fine) return tl::unexpected(fine.error());
-  if (const auto fine = read_layout(model, *json, recipe, job); !fine)
-    return tl::unexpected(fine.error());
-  job.early_stop = json->boolean("early_stop", !job.has(changes::kTitanRecomputesAll));
-  if (const auto fine = read_optimizer(*json, job); !fine) return tl::unexpected(fine.error());
-  if (job.compiles_blocks && job.autocasts())
-    return unsupported("compiled blocks under autocast, without shards, are not modelled",
-                       "--strategy: compile", "false, or GPUs that shard");
-  if (const auto fine = read_pipeline_parallel(model, *json, recipe, job); !fine)
-    return tl::unexpected(fine.error());
-  if (const auto fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (const auto fine = check_sizes(model, recipe, job); !fine) return tl::unexpected(fine.error());
-  if (const auto fine = check_recipe(recipe); !fine) return tl::unexpected(fine.error());
-  return job;
+  Said job;
+  return torch::read_strategy(recipe, kFields, job)
+      .and_then([&] { return settle_activation_checkpoint(recipe, job); })
+      .and_then([&]() -> Result<void> {
+        job.accumulates = recipe.gradient_accumulation > 1;
+        if (job.chunks_loss) job.loss = LossKind::chunked;
+        job.early_stop = job.stops_early.value_or(!job.has(changes::kTitanRecomputesAll));
+        settle_compile(job);
+        settle_fsdp(job);
+        return settle_layout(model, recipe, job);
+      })
+      .and_then([&] { return check_optimizer(job); })
+      .and_then([&]() -> Result<void> {
+        if (!job.compiles_blocks || !job.autocasts()) return {};
+        return unsupported("compiled blocks under autocast, without shards, are not modelled",
+                           "--strategy: compile", "false, or GPUs that shard");
+      })
+      .and_then([&] { return settle_pipeline(model, recipe, job); })
+      .and_then([&] { return check_sizes(model, recipe, job); })
+      .and_then([&] { return check_recipe(recipe); })
+      .map([&]() -> JobConfig { return job; });
 }
 
 TrainRecipe resolved(TrainRecipe recipe) {
@@ -289,11 +300,8 @@ TrainRecipe resolved(TrainRecipe recipe) {
     recipe.weights = DType::float32;
     recipe.precision = Precision::fp32;
   }
-  if (recipe.names_optimizer_impl) return recipe;
-  const Result<Config> json = torch::read_strategy(recipe, kKnownKeys);
-  if (!json) return recipe;
-  const Result<Version> day = read_day(*json);
-  if (day && *day >= changes::kTitanFusesOptimizer.since)
+  if (Said job; !recipe.names_optimizer_impl && torch::read_strategy(recipe, kFields, job) &&
+                job.has(changes::kTitanFusesOptimizer))
     recipe.optimizer_impl = OptimizerImpl::fused;
   return recipe;
 }

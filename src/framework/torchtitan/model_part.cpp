@@ -103,8 +103,7 @@ Tensor ModelPart::logits_of(const fsdp2::Forward& forward, const family::Batch& 
   if (!job_.replicates()) return forward(inputs).logits;
   if (!replica_)
     replica_ = ddp::wrap_model(
-        model_,
-        {.bucket_cap_mb = kReplicateBucketMb, .broadcast_buffers = false, .compressed = {}});
+        model_, {.bucket_cap_mb = kReplicateBucketMb, .broadcast_buffers = false, .hook = {}});
   return replica_->forward(forward, inputs).logits;
 }
 

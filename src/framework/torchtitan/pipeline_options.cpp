@@ -14,17 +14,12 @@ constexpr torch_pp::OptionNames kNames{
     .microbatches = "--micro-batch-size / pipeline_parallel_microbatch_size",
 };
 
-/// What the ends of the model weigh, in layers.
-struct Weights {
-  std::int64_t input = 1, output = 1;
-};
-
 /// How many stages a rank has.
-Result<std::int64_t> stages_per_rank(const Config& json, const torch_pp::Options& options,
-                                     std::int64_t effective_layers) {
-  const auto per_stage = json.optional_dimension("pipeline_parallel_layers_per_stage");
-  if (!per_stage) return is_single(options.schedule) ? 1 : 2;
-  const std::int64_t stages = (effective_layers + *per_stage - 1) / *per_stage;
+Result<std::int64_t> stages_per_rank(const PipelineWords& words, const torch_pp::Options& options,
+                                     std::int64_t layers) {
+  if (!words.layers_per_stage) return is_single(options.schedule) ? 1 : 2;
+  const std::int64_t effective = layers + words.first_less + words.last_less;
+  const std::int64_t stages = (effective + *words.layers_per_stage - 1) / *words.layers_per_stage;
   if (stages % options.ranks != 0)
     return bad_input(std::to_string(stages) + " stages do not divide over " +
                          std::to_string(options.ranks) + " ranks",
@@ -34,10 +29,10 @@ Result<std::int64_t> stages_per_rank(const Config& json, const torch_pp::Options
 
 /// generate_llm_fqn_per_model_part
 Result<std::vector<family::StageRange>> share_out(std::int64_t count, std::int64_t layers,
-                                                  const Weights& weights) {
-  const std::int64_t effective = layers + weights.input + weights.output;
+                                                  const PipelineWords& words) {
+  const std::int64_t effective = layers + words.first_less + words.last_less;
   const std::int64_t each = effective / count, more = effective % count;
-  if (each == 0 || weights.input > each || weights.output > each)
+  if (each == 0 || words.first_less > each || words.last_less > each)
     return bad_input(
         std::to_string(layers) + " layers are too few for " + std::to_string(count) + " stages",
         "--pp", "fewer stages, or --strategy: pipeline_parallel_layers_per_stage");
@@ -48,9 +43,9 @@ Result<std::vector<family::StageRange>> share_out(std::int64_t count, std::int64
         .first_layer = next, .end_layer = 0, .embeds = stage == 0, .has_head = stage + 1 == count};
     std::int64_t own = each + (stage < more ? 1 : 0);
     if (range.embeds)
-      own -= weights.input;
+      own -= words.first_less;
     else if (range.has_head)
-      own -= weights.output;
+      own -= words.last_less;
     next = range.end_layer = std::min(layers, next + own);
     stages.push_back(range);
   }
@@ -59,23 +54,19 @@ Result<std::vector<family::StageRange>> share_out(std::int64_t count, std::int64
 
 }  // namespace
 
-Result<PipelineOptions> read_pipeline(const Config& json, const TrainRecipe& recipe,
+Result<PipelineOptions> read_pipeline(const PipelineWords& words, const TrainRecipe& recipe,
                                       std::int64_t layers) {
   PipelineOptions pipeline;
   torch_pp::Options& options = pipeline.schedule;
   options.ranks = *recipe.layout.pp;
   const std::string named = recipe.layout.schedule.empty() ? "1F1B" : recipe.layout.schedule;
-  const auto schedule = torch_pp::find_schedule(
-      json.optional_text("pipeline_parallel_schedule").value_or(named), kNames);
+  const auto schedule = torch_pp::find_schedule(words.schedule.value_or(named), kNames);
   if (!schedule) return tl::unexpected(schedule.error());
   options.schedule = *schedule;
-  const Weights weights{json.integer("pipeline_parallel_first_stage_less_layers", 1),
-                        json.integer("pipeline_parallel_last_stage_less_layers", 1)};
-  const auto on_rank = stages_per_rank(json, options, layers + weights.input + weights.output);
+  const auto on_rank = stages_per_rank(words, options, layers);
   if (!on_rank) return tl::unexpected(on_rank.error());
   options.stages_per_rank = *on_rank;
-  pipeline.microbatch_size =
-      json.optional_dimension("pipeline_parallel_microbatch_size").value_or(1);
+  pipeline.microbatch_size = words.microbatch_size.value_or(1);
   if (recipe.micro_batch_size % pipeline.microbatch_size != 0)
     return bad_input("a local batch of " + std::to_string(recipe.micro_batch_size) +
                          " does not divide by " + std::to_string(pipeline.microbatch_size),
@@ -87,7 +78,7 @@ Result<PipelineOptions> read_pipeline(const Config& json, const TrainRecipe& rec
   if (splits_backward(options.schedule) && recipe.checkpointing != Checkpointing::none)
     return unsupported("checkpointing where the backward is split is not modelled", kNames.schedule,
                        "1F1B, GPipe, Interleaved1F1B or LoopedBFS");
-  auto stages = share_out(options.stages(), layers, weights);
+  auto stages = share_out(options.stages(), layers, words);
   if (!stages) return tl::unexpected(stages.error());
   pipeline.stages = std::move(*stages);
   return pipeline;

@@ -6,12 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "family/parts/stage_parts.h"
 #include "framework/torch_pp/options.h"
-#include "model/config.h"
 
 namespace memtape {
 struct TrainRecipe;
@@ -19,14 +20,21 @@ struct TrainRecipe;
 
 namespace memtape::torchtitan {
 
+/// The toml's options that begin with pipeline_parallel_, where they are given.
+struct PipelineWords {
+  std::optional<std::string> schedule;
+  std::optional<std::int64_t> microbatch_size, layers_per_stage;
+  std::int64_t first_less = 1, last_less = 1;  ///< what the ends of the model weigh, in layers
+};
+
 struct PipelineOptions {
   torch_pp::Options schedule;
   std::int64_t microbatch_size = 1;
   std::vector<family::StageRange> stages;  ///< of the whole pipeline
 };
 
-/// Of a model of `layers`, over recipe.layout.pp ranks; `json` is the --strategy.
-Result<PipelineOptions> read_pipeline(const Config& json, const TrainRecipe& recipe,
+/// Of a model of `layers`, over recipe.layout.pp ranks.
+Result<PipelineOptions> read_pipeline(const PipelineWords& words, const TrainRecipe& recipe,
                                       std::int64_t layers);
 
 }  // namespace memtape::torchtitan
