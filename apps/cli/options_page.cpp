@@ -11,6 +11,7 @@
 #include "framework/transformers/arguments/trl_config.h"
 #include "option/help.h"
 #include "predict/serve.h"
+#include "release/package.h"
 
 namespace memtape::cli {
 namespace {
@@ -40,9 +41,18 @@ constexpr std::string_view kColumns =
 
 std::string code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
 
+/// "`adamw_torch_fused`; before torch 2.8 `adamw_torch`"
+std::string default_of(const TrainOption& argument) {
+  std::string text = code(argument.default_text);
+  for (const auto& [change, earlier] : argument.earlier)
+    text += fmt::format("; before {} {} {}", facts_of(change.package).name, change.since.text(),
+                        code(earlier));
+  return text;
+}
+
 std::string row_of(const TrainOption& argument) {
   return fmt::format("| `{}` | {} | {} | {} |\n", argument.spellings.substr(2),
-                     option::kind_text(argument), code(argument.default_text), code(argument.sets));
+                     option::kind_text(argument), default_of(argument), code(argument.sets));
 }
 
 /// Those with an effect first, each as a row; the others behind them, in the same columns.

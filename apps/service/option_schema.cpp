@@ -6,7 +6,6 @@
 
 #include "answer/command_options.h"
 #include "framework/train_arguments.h"
-#include "workload/train_options.h"
 
 namespace memtape::service {
 namespace {
@@ -55,11 +54,7 @@ Json option_properties(std::string_view command) {
   Json properties = Json::object();
   if (command == "serve") add_properties(properties, answer::serve_options());
   if (command == "plan serve") add_properties(properties, answer::plan_serve_options());
-  if (command == "train") {
-    option::Table table;
-    option::add(train_options(), table);
-    add_properties(properties, table, false);
-  }
+  if (command == "train") add_properties(properties, common_train_options(), false);
   if (command != "plan train") return properties;
   add_properties(properties, answer::plan_options());
   option::Table shared = answer::plan_train_table();

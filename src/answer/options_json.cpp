@@ -13,7 +13,6 @@
 #include "predict/serve.h"
 #include "release/package.h"
 #include "report/json_parts.h"
-#include "workload/train_options.h"
 
 namespace memtape::answer {
 namespace {
@@ -88,7 +87,7 @@ void write(JsonWriter& out, const Option& option) {
   out.member("value", option.form);
   write_member(out, "word", option.word);
   write_member(out, "default", option.default_text);
-  out.member("help", option.help);
+  out.member("help", option.help_text());
   out.member("group", option.group);
   out.member("source", source_of(option));
   write_words(out, "sets", option.sets);
@@ -142,7 +141,7 @@ void write_train(JsonWriter& out) {
   for (const Option* option : all_train_options())
     if (is_training_argument(option->name())) arguments.emplace_back(option->name());
   out.begin_object();
-  write_array(out, "options", train_options());
+  write_array(out, "options", common_train_options());
   write_array(out, "answer", answer_options());
   report::write_lines(out, "training_arguments", arguments);
   out.end_object();

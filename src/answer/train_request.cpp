@@ -54,8 +54,7 @@ Result<TrainRequest> train_request(const RawOptions& typed, const Outside& outsi
   if (const auto read = read_json_files(options, outside); !read)
     return tl::unexpected(read.error());
   if (const auto once = check_said_once(options.typed); !once) return tl::unexpected(once.error());
-  Result<std::vector<NamedValue>> values = with_presets(std::move(options.values));
-  if (values) values = in_dialect_words(std::move(*values));
+  Result<NamedValues> values = in_dialect_words(std::move(options.values));
   if (!values) return tl::unexpected(values.error());
   options.values = std::move(*values);
   const Result<const Framework*> framework = framework_of(options);

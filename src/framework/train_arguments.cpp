@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/train_arguments.h"
 
+#include <vector>
+
+#include "framework/dialects.h"
 #include "framework/transformers/arguments/quantization_config.h"
 #include "framework/transformers/arguments/trainer_words.h"
 #include "framework/transformers/arguments/training_arguments.h"
@@ -9,10 +12,42 @@
 
 namespace memtape {
 
-const option::Table& all_train_options() {
+namespace {
+
+/// The common options; those that no recipe is told have the choices of the frameworks.
+std::vector<TrainOption> common_options() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const Framework* framework : frameworks()) all.push_back(framework->name);
+    return all;
+  }();
+  std::vector<TrainOption> options(train_options().begin(), train_options().end());
+  for (TrainOption& option : options) {
+    if (option.set) continue;
+    if (option.name() == "framework") option.kind = option::Choice{names};
+    for (const Framework* framework : frameworks())
+      if (const TrainOption* own =
+              framework->argument ? framework->argument(option.name()) : nullptr)
+        option.kind = own->kind;
+  }
+  return options;
+}
+
+}  // namespace
+
+const option::Table& common_train_options() {
+  static const std::vector<TrainOption> options = common_options();
   static const option::Table table = [] {
     option::Table all;
-    option::add(train_options(), all);
+    option::add(std::span<const TrainOption>(options), all);
+    return all;
+  }();
+  return table;
+}
+
+const option::Table& all_train_options() {
+  static const option::Table table = [] {
+    option::Table all = common_train_options();
     option::add(transformers::training_arguments(), all);
     return all;
   }();
@@ -29,10 +64,6 @@ Result<void> check_said_once(std::span<const NamedValue> given) {
 
 NamedValues with_changes(NamedValues given, std::span<const NamedValue> changes) {
   return option::with_changes(all_train_options(), std::move(given), changes);
-}
-
-Result<NamedValues> with_presets(NamedValues given) {
-  return transformers::with_presets(std::move(given));
 }
 
 Result<NamedValues> in_dialect_words(NamedValues given) {

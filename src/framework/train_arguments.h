@@ -13,6 +13,9 @@
 
 namespace memtape {
 
+/// Those that frameworks share, with the choices that there are.
+const option::Table& common_train_options();
+
 /// In the order of the help: the common ones first.
 const option::Table& all_train_options();
 
@@ -25,10 +28,8 @@ Result<void> check_said_once(std::span<const NamedValue> given);
 /// `given` with `changes` at the end, in the place of all that decides the same.
 NamedValues with_changes(NamedValues given, std::span<const NamedValue> changes);
 
-/// In place of --qlora what it stands for, less what is said beside it.
-Result<NamedValues> with_presets(NamedValues given);
-
-/// Common options in the words of the framework that has words of its own for them.
+/// Common options in the words of the framework that has words of its own for them, and in place of
+/// --qlora what it stands for.
 Result<NamedValues> in_dialect_words(NamedValues given);
 
 /// The quantization of QLoRA's recipe as JSON, with more members.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/comma_list.h"
 #include "base/text.h"
@@ -18,8 +19,16 @@ bool Option::is_spelled(std::string_view typed) const {
   return any_word(spellings, [&](std::string_view spelling) { return spelling == typed; });
 }
 
+std::string Option::help_text() const {
+  std::string text(help);
+  const auto* choice = std::get_if<Choice>(&kind);
+  if (const std::size_t at = text.find("{}"); choice && at != text.npos)
+    text.replace(at, 2, fmt::format("{}", fmt::join(choice->names, ", ")));
+  return text;
+}
+
 std::string Option::help_line() const {
-  return default_text.empty() ? std::string(help) : fmt::format("{} ({})", help, default_text);
+  return default_text.empty() ? help_text() : fmt::format("{} ({})", help_text(), default_text);
 }
 
 bool is_same_name(std::string_view a, std::string_view b) {

@@ -38,7 +38,9 @@ enum Commands : std::uint8_t { kTrainAlone = 0, kOfPlan = 1, kOfLaunch = 2, kAll
 struct Option {
   std::string_view spellings;  ///< "--ctx-size -c": the first is its name; '-' and '_' are alike
   std::string_view form = {};  ///< of the value: "N"; "": a switch; "[N]": it may be left out
-  std::string_view help = {};  ///< one line, without the default; "" keeps it out of the help
+  std::string_view help =
+      {};  ///< one line, without the default; "{}" stands for the choices, and ""
+           ///< keeps it out of the help
   std::string_view group = {};
   Kind kind = {};
   std::string_view default_text = {};  ///< what holds where nobody says it, in parentheses behind
@@ -87,6 +89,8 @@ struct Option {
     return made;
   }
 
+  /// The help with the choices in their place.
+  std::string help_text() const;
   /// The line of help with the default.
   std::string help_line() const;
 };

@@ -112,4 +112,11 @@ Result<void> put(const Said& said, typename detail::OwnerOf<decltype(first)>::ty
   return {};
 }
 
+/// A setter that writes whether a choice is the one of that index.
+template <std::int64_t index, auto first, auto... rest>
+Result<void> put_is(const Said& said, typename detail::OwnerOf<decltype(first)>::type& plan) {
+  const Value is = said.whole() == index;
+  return put<first, rest...>({said.option, said.text, is}, plan);
+}
+
 }  // namespace memtape::option

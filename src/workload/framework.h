@@ -15,6 +15,7 @@
 
 namespace memtape {
 
+struct TrainOption;
 struct TrainRecipe;
 
 /// Options that only some frameworks take.
@@ -47,11 +48,10 @@ struct Framework {
   bool experts_follow_tensor_ranks = false;
 
   // Where one is null, the framework does no such thing.
-  /// Its own arguments by their names there, beside the options that all frameworks share; and
-  /// those of the shared ones that it alone gives a meaning.
-  std::string_view arguments = {};  ///< what people call them: "Trainer's arguments"
-  bool (*has_argument)(std::string_view name) = nullptr;
-  Result<void> (*set_argument)(const NamedValue& given, TrainRecipe& recipe) = nullptr;
+  /// What people call arguments that it alone has, or alone gives a meaning: "Trainer's arguments".
+  std::string_view arguments = {};
+  /// The row of such an argument by its name there; or null.
+  const TrainOption* (*argument)(std::string_view name) = nullptr;
   /// Whether an --optimizer is one that this framework alone has.
   bool (*has_optimizer)(std::string_view name) = nullptr;
   /// The framework's own defaults, before any option is read.

@@ -30,7 +30,7 @@ Result<void> check_of_others(const NamedValue& given, Frameworks frameworks,
                              const Framework& framework) {
   for (const Framework* other : frameworks) {
     const std::string it_is = "--framework " + std::string(other->name);
-    if (other->has_argument && other->has_argument(given.first))
+    if (other->argument && other->argument(given.first))
       return bad_input("is one of " + std::string(other->arguments), "--" + given.first,
                        "it needs " + it_is);
     if (given.first == "optimizer" && other->has_optimizer && other->has_optimizer(given.second))
@@ -43,8 +43,8 @@ Result<void> check_of_others(const NamedValue& given, Frameworks frameworks,
 
 Result<void> apply(const NamedValue& given, Frameworks frameworks, TrainRecipe& recipe) {
   const Framework& framework = *recipe.framework;
-  if (framework.has_argument && framework.has_argument(given.first))
-    return framework.set_argument(given, recipe);
+  if (const TrainOption* own = framework.argument ? framework.argument(given.first) : nullptr)
+    return tell(*own, given.second, recipe);
   if (const Result<void> fine = check_of_others(given, frameworks, framework); !fine) return fine;
   const NamedValue common = framework.in_common_words ? framework.in_common_words(given) : given;
   const TrainOption* option = find(train_options(), common.first);

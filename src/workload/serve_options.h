@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,41 @@ class ServeOptions {
 
  private:
   NamedValues values_;
+};
+
+/// Reads flags one after the other; the first mistake is kept.
+class FlagReader {
+ public:
+  explicit FlagReader(const ServeOptions& options) : options_(options) {}
+
+  bool has(std::string_view name) const { return options_.has(name); }
+  std::int64_t integer(std::string_view name, std::int64_t otherwise, IntegerRange range) {
+    return take(options_.integer(name, otherwise, range));
+  }
+  double number(std::string_view name, double otherwise) {
+    return take(options_.number(name, otherwise));
+  }
+  /// Of these, the first where none is given.
+  std::size_t choice(std::string_view name, std::span<const std::string_view> choices) {
+    return take(options_.choice(name, choices, choices.front()));
+  }
+  void fail(Error mistake) {
+    if (!mistake_) mistake_ = std::move(mistake);
+  }
+  Result<void> done() const {
+    return mistake_ ? Result<void>(tl::unexpected(*mistake_)) : Result<void>();
+  }
+
+ private:
+  template <class T>
+  T take(Result<T> value) {
+    if (value) return *value;
+    fail(std::move(value.error()));
+    return {};
+  }
+
+  const ServeOptions& options_;
+  std::optional<Error> mistake_;
 };
 
 }  // namespace memtape

@@ -70,16 +70,6 @@ Result<void> set_weights(const Said& said, TrainRecipe& recipe) {
   return {};
 }
 
-Result<void> set_attention_mask(const Said& said, TrainRecipe& recipe) {
-  recipe.trainer.batch_has_mask = said.text == "default";
-  return {};
-}
-
-Result<void> set_offload(const Said& said, TrainRecipe& recipe) {
-  recipe.layout.offload = said.text;
-  return {};
-}
-
 /// The word is worst.
 Result<void> set_imbalance(const Said& said, TrainRecipe& recipe) {
   recipe.expert_load = {};
@@ -175,16 +165,12 @@ constexpr auto kOptions = std::to_array<TrainOption>({
       kHardware, kBytes}},
     {{"--driver-placement", "{linux,first-fit}", "where the driver puts segments", kHardware}},
 
-    {Option{"--framework", "NAME",
-            "torch, transformers (Trainer, with its TrainingArguments), ddp, fsdp1, fsdp2, "
-            "deepspeed, torch-tp, torch-pp, torch-cp, litgpt, megatron-core, torchtitan",
+    {Option{"--framework", "NAME", "whose training loop: {}", kStep}.people_say("--engine")},
+    {Option{"--trainer", "NAME",
+            "which of transformers' and trl's trainers: {}; none is a loop around accelerate",
             kStep}
-         .people_say("--engine")},
-    {Option{"--trainer", "{trainer,sft,dpo,...,llama-factory-dpo,none}",
-            "which of transformers' and trl's trainers; none: a loop around accelerate", kStep}
          .people_say("--trainer-class")},
-    {{"--task", "NAME", "causal-lm, masked-lm, seq2seq-lm, sequence-classification, ...", kStep,
-      Choice{kTasks}},
+    {{"--task", "NAME", "what is trained for: {}", kStep, Choice{kTasks}},
      put_named<&R::names_task, &R::task>},
     {Option{"--micro-batch-size", "N", "sequences per GPU and forward pass", kStep, kCount}
          .people_say("--batch-size --batch --bs --mbs"),
@@ -207,13 +193,11 @@ constexpr auto kOptions = std::to_array<TrainOption>({
             kCount}
          .people_say("--gbs"),
      put<&R::global_batch_size>},
-    {Option{"--precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16", kStep,
-            Choice{kPrecisions}}
+    {Option{"--precision", "NAME", "what is computed in: {}", kStep, Choice{kPrecisions}}
          .people_say("--dtype --fp8"),
      set_precision},
-    {Option{"--optimizer", "NAME",
-            "adamw, adam, sgd, sgd-momentum, adafactor, adamw-8bit, paged-adamw-8bit, ...", kStep,
-            Choice{kOptimizers}}
+    {Option{"--optimizer", "NAME", "{}; of Trainer those of its --optim, too, like adamw-8bit",
+            kStep, Choice{kOptimizers}}
          .people_say("--optim"),
      put<&R::optimizer>},
     {{"--optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep,
@@ -232,7 +216,7 @@ constexpr auto kOptions = std::to_array<TrainOption>({
      put<&R::attention>},
     {{"--attention-mask", "{default,none}", "whether the batch carries a mask", kStep,
       Choice{kMasks}},
-     set_attention_mask},
+     option::put_is<0, &R::trainer, &TrainerRecipe::batch_has_mask>},
     {Option{"--imbalance", "{X,worst}", "tokens of the fullest expert over the mean", kStep,
             Real{1.0}, "1"}
          .or_word("worst"),
@@ -303,7 +287,7 @@ constexpr auto kOptions = std::to_array<TrainOption>({
      put<&R::layout, &L::etp>},
     {{"--offload", "{none,optimizer,all}", "what is held in host memory", kLayout,
       Choice{kOffloads}},
-     set_offload},
+     put<&R::layout, &L::offload>},
     {{"--init-device", "{cuda,cpu,meta}", "where the model is made before it is wrapped", kLayout,
       Choice{kInitDevices}},
      put<&R::init_device>},
@@ -331,6 +315,12 @@ std::string_view name_of(E value, const std::array<std::string_view, n>& names) 
 }
 
 }  // namespace
+
+std::string_view TrainOption::default_in(const Release& release) const {
+  for (const auto& [change, text] : earlier)
+    if (!release.has(change)) return text;
+  return default_text;
+}
 
 std::span<const TrainOption> train_options() { return kOptions; }
 

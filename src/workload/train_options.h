@@ -13,9 +13,18 @@
 
 namespace memtape {
 
+/// The default of the releases that do not have a change yet.
+struct EarlierDefault {
+  const Change& change;
+  std::string_view text;
+};
+
 /// An option with its meaning; options about the question or the machine say nothing to a recipe.
 struct TrainOption : option::Option {
   option::Setter<TrainRecipe> set = nullptr;
+  std::span<const EarlierDefault> earlier = {};
+
+  std::string_view default_in(const Release& release) const;
 };
 
 std::span<const TrainOption> train_options();

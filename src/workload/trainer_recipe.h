@@ -1,17 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrainerRecipe: what only transformers' Trainer and the programs around it can be asked for, by the
-// names of TrainingArguments (transformers 5.17, training_args.py).
+// names of TrainingArguments (transformers 5.17, training_args.py): optimizers that only Trainer has
+// (trainer_optimizer.py), and what accelerate makes of the model on several GPUs (accelerate 1.15,
+// utils/dataclasses.py).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "workload/accelerate_recipes.h"
-#include "workload/optim_recipes.h"
 #include "workload/trl_recipes.h"
 
 namespace memtape {
+
+/// An optimizer of bitsandbytes.
+struct BitsAndBytesOptim {
+  enum class Algorithm { adamw, lion, ademamix };
+  Algorithm algorithm = Algorithm::adamw;
+  int bits = 32;
+  bool paged = false;
+};
+
+/// What optim_args says to optimizers of torch and torch-optimi beside numbers.
+struct OptimArgs {
+  bool momentum = false, centered = false, kahan_sum = false;
+};
+
+/// What GaLore and APOLLO are told: optim_args by the names there, and optim_target_modules.
+struct LowRankRecipe {
+  enum class Side : std::uint8_t { std, reverse_std, left, right, full };
+  std::int64_t rank = 128, update_proj_gap = 200;
+  Side proj_type = Side::std;
+  bool svd = false;         ///< APOLLO's proj="svd"; GaLore always projects so
+  bool per_tensor = false;  ///< APOLLO's scale_type="tensor"
+  std::vector<std::string> target_modules;
+  bool is_one_pattern = false;  ///< target_modules was a string: a pattern, or "all-linear"
+};
+
+/// accelerate's DistributedDataParallelKwargs as Trainer sets them; what is not said follows from
+/// the model.
+struct DdpRecipe {
+  std::optional<bool> find_unused_parameters;
+  std::optional<double> bucket_cap_mb;
+  bool broadcast_buffers = true, static_graph = false;
+};
+
+/// accelerate's FullyShardedDataParallelPlugin, as far as memory goes, with what Trainer puts in
+/// where fsdp_config says nothing.
+struct FsdpRecipe {
+  enum class Wrap { layers, by_size, nothing };
+  int version = 2;
+  bool reshard_after_forward = true;              ///< of version 2
+  std::string sharding_strategy = "FULL_SHARD";   ///< of version 1
+  std::string backward_prefetch = "NO_PREFETCH";  ///< of version 1, as forward_prefetch ...
+  bool forward_prefetch = false, use_orig_params = true, sync_module_states = true;
+  bool cpu_offload = false, activation_checkpointing = false;
+  Wrap wrap = Wrap::layers;
+  std::int64_t min_num_params = 0;
+  std::vector<std::string> layer_classes;  ///< none: the model's own
+};
 
 /// liger_kernel_config: the kernels that take the place of the model's own modules.
 struct LigerRecipe {

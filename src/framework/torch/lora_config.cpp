@@ -146,13 +146,15 @@ Result<LoraRecipe> read_lora_config(const std::string& text) {
   return LoraRecipe(std::move(lora));
 }
 
-bool is_peft_argument(std::string_view name) { return name == "peft"; }
-
-Result<void> set_peft_argument(const NamedValue& given, TrainRecipe& recipe) {
-  Result<LoraRecipe> lora = read_lora_config(given.second);
+Result<void> set_peft(const option::Said& said, TrainRecipe& recipe) {
+  Result<LoraRecipe> lora = read_lora_config(std::string(said.text));
   if (!lora) return tl::unexpected(lora.error());
   recipe.lora = std::move(*lora);
   return {};
 }
 
+const TrainOption* peft_argument(std::string_view name) {
+  static constexpr TrainOption kPeft{{"--peft", "JSON|FILE"}, set_peft};
+  return name == kPeft.name() ? &kPeft : nullptr;
+}
 }  // namespace memtape::torch

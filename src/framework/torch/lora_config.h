@@ -7,8 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "option/given.h"
-#include "workload/train_recipe.h"
+#include "workload/train_options.h"
 
 namespace memtape::torch {
 
@@ -17,7 +16,7 @@ Result<LoraRecipe> read_lora_config(const std::string& text);
 
 // --peft as an argument of programs that call get_peft_model themselves.
 inline constexpr std::string_view kPeftArguments = "peft's configurations";
-bool is_peft_argument(std::string_view name);
-Result<void> set_peft_argument(const NamedValue& given, TrainRecipe& recipe);
+Result<void> set_peft(const option::Said& said, TrainRecipe& recipe);
+const TrainOption* peft_argument(std::string_view name);
 
 }  // namespace memtape::torch

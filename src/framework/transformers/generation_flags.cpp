@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/json_reader.h"
 #include "family/registry.h"
@@ -12,49 +13,46 @@
 namespace memtape::transformers {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSwitches{"do_sample", "output_scores", "output_logits"};
-constexpr std::array<std::string_view, 9> kNumbers{"temperature",
-                                                   "top_k",
-                                                   "top_p",
-                                                   "min_p",
-                                                   "typical_p",
-                                                   "repetition_penalty",
-                                                   "prompt_lookup_num_tokens",
-                                                   "num_assistant_tokens",
-                                                   "assistant_confidence_threshold"};
-constexpr std::array<std::string_view, 2> kTexts{"assistant_model",
-                                                 "num_assistant_tokens_schedule"};
+/// The flags that an answer repeats where they are given, and how JSON has their values.
+enum class Repeated : std::uint8_t { as_true, as_number, as_text };
+constexpr auto kRepeated = std::to_array<std::pair<std::string_view, Repeated>>(
+    {{"do_sample", Repeated::as_true},
+     {"output_scores", Repeated::as_true},
+     {"output_logits", Repeated::as_true},
+     {"temperature", Repeated::as_number},
+     {"top_k", Repeated::as_number},
+     {"top_p", Repeated::as_number},
+     {"min_p", Repeated::as_number},
+     {"typical_p", Repeated::as_number},
+     {"repetition_penalty", Repeated::as_number},
+     {"prompt_lookup_num_tokens", Repeated::as_number},
+     {"num_assistant_tokens", Repeated::as_number},
+     {"assistant_confidence_threshold", Repeated::as_number},
+     {"assistant_model", Repeated::as_text},
+     {"num_assistant_tokens_schedule", Repeated::as_text}});
 constexpr std::array<std::string_view, 3> kSchedules{"constant", "heuristic",
                                                      "heuristic_transient"};
+constexpr IntegerRange kTokens{1, std::int64_t{1} << 20};
 
 /// Whether the number was given and is not the one that changes nothing.
-Result<bool> is_not(const ServeOptions& options, std::string_view name, double nothing) {
-  const Result<double> value = options.number(name, nothing);
-  if (!value) return tl::unexpected(value.error());
-  if (*value < 0)
-    return bad_input("must not be negative", "--" + std::string(name), "a number from 0 on");
-  return *value != nothing;
+bool is_not(FlagReader& flags, std::string_view name, double nothing) {
+  const double value = flags.number(name, nothing);
+  if (value < 0)
+    flags.fail({ErrorKind::bad_input, "must not be negative", "--" + std::string(name),
+                "a number from 0 on"});
+  return value != nothing;
 }
 
 /// The numbers of ScoreChanges; top_k is 50 unless another is given (GenerationConfig's default).
-Result<void> read_score_changes(const ServeOptions& options, ScoreChanges& changes) {
+void read_score_changes(FlagReader& flags, ScoreChanges& changes) {
   constexpr std::int64_t kTopK = 50;
-  for (const auto& [name, nothing, field] :
-       {std::tuple{"repetition_penalty", 1.0, &ScoreChanges::repetition_penalty},
-        std::tuple{"temperature", 1.0, &ScoreChanges::temperature},
-        std::tuple{"top_p", 1.0, &ScoreChanges::top_p},
-        std::tuple{"typical_p", 1.0, &ScoreChanges::typical_p}}) {
-    const Result<bool> changes_scores = is_not(options, name, nothing);
-    if (!changes_scores) return tl::unexpected(changes_scores.error());
-    changes.*field = *changes_scores;
-  }
-  const Result<double> min_p = options.number("min_p", 0);
-  if (!min_p) return tl::unexpected(min_p.error());
-  changes.min_p = options.has("min_p");
-  const Result<std::int64_t> top_k = options.integer("top_k", kTopK, {0, std::int64_t{1} << 31});
-  if (!top_k) return tl::unexpected(top_k.error());
-  changes.top_k = *top_k;
-  return {};
+  changes.repetition_penalty = is_not(flags, "repetition_penalty", 1.0);
+  changes.temperature = is_not(flags, "temperature", 1.0);
+  changes.top_p = is_not(flags, "top_p", 1.0);
+  changes.typical_p = is_not(flags, "typical_p", 1.0);
+  flags.number("min_p", 0);
+  changes.min_p = flags.has("min_p");
+  changes.top_k = flags.integer("top_k", kTopK, {0, std::int64_t{1} << 31});
 }
 
 /// What generate() itself refuses, and what is not modelled.
@@ -113,17 +111,13 @@ Result<AssistantRecipe> assistant_of(const ServeRequest& request) {
         "vocabularies of two sizes mean two tokenizers, and what one makes of the "
         "other's tokens is in no configuration",
         "--assistant_model " + request.draft.id, "a model of the same vocabulary");
-  const Result<std::int64_t> tokens = options.integer(
-      "num_assistant_tokens", assistant.num_assistant_tokens, {1, std::int64_t{1} << 20});
-  if (!tokens) return tl::unexpected(tokens.error());
-  assistant.num_assistant_tokens = *tokens;
-  const Result<std::size_t> schedule =
-      options.choice("num_assistant_tokens_schedule", kSchedules, kSchedules.front());
-  if (!schedule) return tl::unexpected(schedule.error());
-  assistant.grows = *schedule > 0;
-  const Result<bool> asks = is_not(options, "assistant_confidence_threshold", 0);
-  if (!asks) return tl::unexpected(asks.error());
-  assistant.asks_confidence = *asks || !options.has("assistant_confidence_threshold");
+  FlagReader flags(options);
+  assistant.num_assistant_tokens =
+      flags.integer("num_assistant_tokens", assistant.num_assistant_tokens, kTokens);
+  assistant.grows = flags.choice("num_assistant_tokens_schedule", kSchedules) > 0;
+  assistant.asks_confidence = is_not(flags, "assistant_confidence_threshold", 0) ||
+                              !flags.has("assistant_confidence_threshold");
+  if (const Result<void> read = flags.done(); !read) return tl::unexpected(read.error());
   return assistant;
 }
 
@@ -144,17 +138,14 @@ Result<void> read_assistant(const ServeRequest& request, GenerateRecipe& recipe)
 }  // namespace
 
 Result<void> read_generation_flags(const ServeRequest& request, GenerateRecipe& recipe) {
-  const ServeOptions& options = request.options;
-  recipe.do_sample = options.has("do_sample");
-  recipe.output_scores = options.has("output_scores");
-  recipe.output_logits = options.has("output_logits");
-  if (const Result<void> read = read_score_changes(options, recipe.scores); !read) return read;
-  if (options.has("prompt_lookup_num_tokens")) {
-    const Result<std::int64_t> tokens =
-        options.integer("prompt_lookup_num_tokens", 1, {1, std::int64_t{1} << 20});
-    if (!tokens) return tl::unexpected(tokens.error());
-    recipe.prompt_lookup_num_tokens = *tokens;
-  }
+  FlagReader flags(request.options);
+  recipe.do_sample = flags.has("do_sample");
+  recipe.output_scores = flags.has("output_scores");
+  recipe.output_logits = flags.has("output_logits");
+  read_score_changes(flags, recipe.scores);
+  if (flags.has("prompt_lookup_num_tokens"))
+    recipe.prompt_lookup_num_tokens = flags.integer("prompt_lookup_num_tokens", 1, kTokens);
+  if (const Result<void> read = flags.done(); !read) return read;
   if (const Result<void> read = read_assistant(request, recipe); !read) return read;
   if (const Result<void> read = check_can_go_back(request, recipe); !read) return read;
   return check(recipe);
@@ -162,13 +153,11 @@ Result<void> read_generation_flags(const ServeRequest& request, GenerateRecipe& 
 
 std::vector<Setting> generation_settings(const ServeOptions& options) {
   std::vector<Setting> given;
-  for (const std::string_view name : kSwitches)
-    if (options.has(name)) given.push_back({std::string(name), "true"});
-  for (const std::string_view name : kNumbers)
-    if (const std::string* value = options.find(name)) given.push_back({std::string(name), *value});
-  for (const std::string_view name : kTexts)
+  for (const auto& [name, how] : kRepeated)
     if (const std::string* value = options.find(name))
-      given.push_back({std::string(name), json_quoted(*value)});
+      given.push_back({std::string(name), how == Repeated::as_true     ? "true"
+                                          : how == Repeated::as_number ? *value
+                                                                       : json_quoted(*value)});
   return given;
 }
 

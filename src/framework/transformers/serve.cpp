@@ -58,47 +58,24 @@ Result<family::QuantizedStates::Settings> quantized_states(const ServeOptions& o
   return settings;
 }
 
-/// Reads flags one after the other; the first mistake is kept.
-class Flags {
- public:
-  explicit Flags(const ServeOptions& options) : options_(options) {}
-
-  std::int64_t count(std::string_view name, std::int64_t otherwise) {
-    return take(options_.integer(name, otherwise, {.least = 1, .most = std::int64_t{1} << 31}));
-  }
-  std::size_t choice(std::string_view name, std::span<const std::string_view> choices) {
-    return take(options_.choice(name, choices, choices.front()));
-  }
-  const std::optional<Error>& mistake() const { return mistake_; }
-
- private:
-  template <class T>
-  T take(Result<T> value) {
-    if (value) return *value;
-    if (!mistake_) mistake_ = value.error();
-    return {};
-  }
-  const ServeOptions& options_;
-  std::optional<Error> mistake_;
-};
-
 Result<GenerateRecipe> recipe_of(const ServeRequest& request) {
   const ServeOptions& options = request.options;
-  Flags flags(options);
+  constexpr IntegerRange kCount{.least = 1, .most = std::int64_t{1} << 31};
+  FlagReader flags(options);
   GenerateRecipe recipe;
   recipe.release = request.release;
   recipe.dtype = kDtypeValues[flags.choice("dtype", kDtypes)];
   recipe.attention = kAttentionValues[flags.choice("attention", kAttentions)];
-  recipe.batch_size = flags.count("batch-size", recipe.batch_size);
-  recipe.prompt_length = flags.count("prompt-length", recipe.prompt_length);
-  recipe.max_new_tokens = flags.count("max_new_tokens", recipe.max_new_tokens);
+  recipe.batch_size = flags.integer("batch-size", recipe.batch_size, kCount);
+  recipe.prompt_length = flags.integer("prompt-length", recipe.prompt_length, kCount);
+  recipe.max_new_tokens = flags.integer("max_new_tokens", recipe.max_new_tokens, kCount);
   const std::size_t cache = flags.choice("cache_implementation", kCaches);
   recipe.cache = kCacheKinds[cache];
   recipe.offloads_cache = offloads(kCaches[cache]);
   if (options.has("prefill_chunk_size"))
-    recipe.prefill_chunk_size = flags.count("prefill_chunk_size", 1);
-  recipe.num_beams = flags.count("num_beams", recipe.num_beams);
-  if (flags.mistake()) return tl::unexpected(*flags.mistake());
+    recipe.prefill_chunk_size = flags.integer("prefill_chunk_size", 1, kCount);
+  recipe.num_beams = flags.integer("num_beams", recipe.num_beams, kCount);
+  if (const auto read = flags.done(); !read) return tl::unexpected(read.error());
   const auto quantized = quantized_states(options);
   if (!quantized) return tl::unexpected(quantized.error());
   recipe.quantized = *quantized;

@@ -95,9 +95,7 @@ INSTANTIATE_TEST_SUITE_P(All, DialectTest, testing::ValuesIn(dialects().begin(),
                          });
 
 TEST(Dialects, AreNamedByTheHelp) {
-  std::string_view help;
-  for (const TrainOption& option : train_options())
-    if (option.name() == "framework") help = option.help;
+  const std::string help = option::named(common_train_options(), "framework")->help_line();
   for (const Dialect* dialect : dialects())
     EXPECT_NE(help.find(dialect->framework.name), help.npos) << dialect->framework.name;
 }

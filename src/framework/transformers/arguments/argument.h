@@ -34,16 +34,15 @@ constexpr Argument decides(std::string_view common_options, Argument argument,
   return argument;
 }
 
+/// Releases before some change have another default.
+constexpr Argument since(std::span<const EarlierDefault> earlier, Argument argument) {
+  argument.earlier = earlier;
+  return argument;
+}
+
 /// Writes the value to a member of TrainerRecipe, or of a part of it.
 template <auto... path>
 constexpr option::Setter<TrainRecipe> to_trainer = option::put<&TrainRecipe::trainer, path...>;
-
-/// Whether a choice is the one of that index.
-template <std::int64_t index, auto... path>
-Result<void> put_is(const option::Said& said, TrainRecipe& recipe) {
-  const option::Value is = said.whole() == index;
-  return to_trainer<path...>({said.option, said.text, is}, recipe);
-}
 
 /// Whether a number is given and does something: it does nothing at `nothing`.
 template <int nothing, auto... path>

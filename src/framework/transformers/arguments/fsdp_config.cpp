@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -26,26 +26,11 @@ constexpr auto kPrefetches =
 constexpr auto kPolicies =
     std::to_array<std::string_view>({"TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"});
 /// Without their prefix "fsdp_", which may be there. xla* are for TPUs.
-constexpr auto kKeys = std::to_array<std::string_view>({"version",
-                                                        "reshard_after_forward",
-                                                        "sharding_strategy",
-                                                        "backward_prefetch",
-                                                        "forward_prefetch",
-                                                        "use_orig_params",
-                                                        "sync_module_states",
-                                                        "cpu_ram_efficient_loading",
-                                                        "cpu_offload",
-                                                        "offload_params",
-                                                        "activation_checkpointing",
-                                                        "auto_wrap_policy",
-                                                        "min_num_params",
-                                                        "transformer_layer_cls_to_wrap",
-                                                        "limit_all_gathers",
-                                                        "state_dict_type",
-                                                        "xla",
-                                                        "xla_fsdp_v2",
-                                                        "xla_fsdp_settings",
-                                                        "xla_fsdp_grad_ckpt"});
+constexpr std::string_view kKeys =
+    "version reshard_after_forward sharding_strategy backward_prefetch forward_prefetch "
+    "use_orig_params sync_module_states cpu_ram_efficient_loading cpu_offload offload_params "
+    "activation_checkpointing auto_wrap_policy min_num_params transformer_layer_cls_to_wrap "
+    "limit_all_gathers state_dict_type xla xla_fsdp_v2 xla_fsdp_settings xla_fsdp_grad_ckpt";
 
 /// fsdp_config, whose keys may begin with "fsdp_" and whose switches may be texts.
 class FsdpConfig {
@@ -53,10 +38,12 @@ class FsdpConfig {
   explicit FsdpConfig(Config json) : json_(std::move(json)) {}
 
   Result<void> check_keys() const {
+    std::vector<std::string_view> known;
+    option::each_word(kKeys, [&known](std::string_view word) { known.push_back(word); });
     for (const std::string& key : json_.keys()) {
       const std::string bare = key.starts_with("fsdp_") ? key.substr(5) : key;
-      if (std::find(kKeys.begin(), kKeys.end(), bare) == kKeys.end())
-        return bad_input("no such key: \"" + key + "\"", kConfig, suggestion(bare, kKeys));
+      if (std::ranges::find(known, bare) == known.end())
+        return bad_input("no such key: \"" + key + "\"", kConfig, suggestion(bare, known));
     }
     return {};
   }
@@ -65,22 +52,19 @@ class FsdpConfig {
 
   bool on(const char* key, bool otherwise) const {
     if (!has(key)) return otherwise;
-    const std::string text = upper_case(word(key));
-    if (text == "TRUE" || text == "1" || text == "YES") return true;
-    if (text == "FALSE" || text == "0" || text == "NO") return false;
-    json_.fail(key, "must be true or false, found " + word(key));
-    return otherwise;
+    const std::string text = word(key);
+    const Result<bool> is_on = option::read_on_off(key, text);
+    if (!is_on || text.empty()) json_.fail(key, "must be true or false, found " + text);
+    return is_on.value_or(otherwise);
   }
 
   std::int64_t whole(const char* key, std::int64_t otherwise) const {
     if (!has(key)) return otherwise;
     const std::string text = word(key);
-    std::int64_t n = 0;
-    const char* const end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, n);
-    if (error != std::errc() || at != end || n < 0)
-      json_.fail(key, "must be a whole number, found " + text);
-    return n;
+    constexpr option::Whole kAny{.least = 0, .most = std::numeric_limits<std::int64_t>::max()};
+    const Result<std::int64_t> n = option::read_whole(key, text, kAny);
+    if (!n) json_.fail(key, "must be a whole number, found " + text);
+    return n.value_or(0);
   }
 
   /// One of `choices`, in whatever case; a number counts from 1.
@@ -120,8 +104,7 @@ class FsdpConfig {
   Config json_;
 };
 
-Result<FsdpConfig> read_config(const TrainRecipe& recipe) {
-  const std::string& text = recipe.trainer.fsdp_config;
+Result<FsdpConfig> read_config(const std::string& text) {
   Result<Config> json = Config::parse(text.empty() ? "{}" : text, kConfig);
   if (!json) return tl::unexpected(json.error());
   FsdpConfig config(std::move(*json));
@@ -203,14 +186,14 @@ Result<void> set_fsdp(const option::Said& said, TrainRecipe& recipe) {
 
 Result<void> set_fsdp_config(const option::Said& said, TrainRecipe& recipe) {
   recipe.trainer.fsdp_config = said.text;
-  const Result<FsdpConfig> config = read_config(recipe);
+  const Result<FsdpConfig> config = read_config(recipe.trainer.fsdp_config);
   return config ? Result<void>() : tl::unexpected(config.error());
 }
 
 Result<void> finish_fsdp(TrainRecipe& recipe) {
   if (!recipe.trainer.fsdp) return {};
   FsdpRecipe& fsdp = *recipe.trainer.fsdp;
-  const Result<FsdpConfig> config = read_config(recipe);
+  const Result<FsdpConfig> config = read_config(recipe.trainer.fsdp_config);
   if (!config) return tl::unexpected(config.error());
   if (config->on("xla", false))
     return unsupported("FSDP on TPUs is not modelled", "--fsdp_config: xla", "false");

@@ -198,9 +198,14 @@ bool agrees_with_optimizer(std::string_view optim, std::span<const NamedValue> g
   return meant.empty() || meant == optim;
 }
 
+constexpr auto kEarlierOptims =
+    std::to_array<EarlierDefault>({{changes::kTrainerMayFuseAdamW, "adamw_torch"},
+                                   {changes::kTrainerTrustsFusedAdamW, "adamw_torch"}});
+
 constexpr auto kOptimArguments = std::to_array<Argument>({
-    decides("--optimizer --optimizer-impl", field("--optim", Text{}, {}, set_optim_argument),
-            agrees_with_optimizer),
+    since(kEarlierOptims, decides("--optimizer --optimizer-impl",
+                                  field("--optim", Text{}, "adamw_torch_fused", set_optim_argument),
+                                  agrees_with_optimizer)),
     field("--optim_args", Text{}, {}, set_optim_args),
     field("--optim_target_modules", Text{}, {}, set_optim_target_modules),
 });
@@ -241,11 +246,10 @@ Result<void> set_optim(std::string_view name, TrainRecipe& recipe) {
 }
 
 void choose_optim(TrainRecipe& recipe) {
-  const bool is_fused = recipe.release.has(changes::kTrainerMayFuseAdamW) &&
-                        recipe.release.has(changes::kTrainerTrustsFusedAdamW);
+  const Argument& optim = kOptimArguments.front();
   const bool is_default =
-      recipe.optimizer == OptimizerName::adamw && recipe.trainer.optim == "adamw_torch_fused";
-  if (is_default && !is_fused) (void)set_optim("adamw_torch", recipe);
+      recipe.optimizer == OptimizerName::adamw && recipe.trainer.optim == optim.default_text;
+  if (is_default) (void)set_optim(optim.default_in(recipe.release), recipe);
 }
 
 Result<void> settle_optim_args(TrainRecipe& recipe) {

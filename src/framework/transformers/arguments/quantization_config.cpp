@@ -2,7 +2,8 @@
 #include "framework/transformers/arguments/quantization_config.h"
 
 #include <array>
-#include <optional>
+#include <span>
+#include <utility>
 
 #include "option/json_fields.h"
 
@@ -13,31 +14,27 @@ struct QuantizationFields : QuantizationRecipe {
   bool in_4bit = false;
 };
 
-/// A dtype by torch's name.
-std::optional<DType> dtype_named(std::string_view name) {
-  constexpr std::string_view kPrefix = "torch.";
-  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-  if (name == "bfloat16") return DType::bfloat16;
-  if (name == "float16") return DType::float16;
-  if (name == "float32") return DType::float32;
-  if (name == "uint8") return DType::uint8;
-  return std::nullopt;
+/// A dtype by torch's name: one of the first `count` of these.
+void read_dtype(JsonReader& json, std::size_t count, std::string_view problem, DType& into) {
+  constexpr auto kNamed =
+      std::to_array<std::pair<std::string_view, DType>>({{"bfloat16", DType::bfloat16},
+                                                         {"float16", DType::float16},
+                                                         {"float32", DType::float32},
+                                                         {"uint8", DType::uint8}});
+  const std::string text = json.text();
+  const std::string_view name = std::string_view(text).substr(text.starts_with("torch.") ? 6 : 0);
+  for (const auto& [known, dtype] : std::span(kNamed).first(count))
+    if (name == known) return void(into = dtype);
+  json.fail(problem);
 }
 
 void read_compute_dtype(JsonReader& json, QuantizationFields& fields) {
-  const std::optional<DType> dtype = dtype_named(json.text());
-  if (dtype && *dtype != DType::uint8)
-    fields.compute_dtype = *dtype;
-  else
-    json.fail("bnb_4bit_compute_dtype: bfloat16, float16 or float32");
+  read_dtype(json, 3, "bnb_4bit_compute_dtype: bfloat16, float16 or float32", fields.compute_dtype);
 }
 
 void read_storage(JsonReader& json, QuantizationFields& fields) {
-  const std::optional<DType> dtype = dtype_named(json.text());
-  if (dtype)
-    fields.storage = *dtype;
-  else
-    json.fail("bnb_4bit_quant_storage: uint8, bfloat16, float16 or float32");
+  read_dtype(json, 4, "bnb_4bit_quant_storage: uint8, bfloat16, float16 or float32",
+             fields.storage);
 }
 
 void read_quant_type(JsonReader& json, QuantizationFields&) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/comma_list.h"
+#include "base/json_object.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "framework/transformers/arguments/optim_arguments.h"
@@ -36,13 +37,26 @@ constexpr auto kQlora = std::to_array<PresetPart>({
     {"per_device_train_batch_size", "1", {"per_device_train_batch_size", "micro-batch-size"}},
 });
 
-/// "all-linear" and patterns stay text; names become a list.
-std::string targets_json(const std::string& text) {
-  if (text == "all-linear") return json_quoted(text);
-  std::string list;
-  for (const std::string& name : split_at_commas(text))
-    list += (list.empty() ? "" : ", ") + json_quoted(name);
-  return "[" + list + "]";
+/// In place of --qlora what it stands for, less what is said beside it.
+Result<NamedValues> with_presets(NamedValues options) {
+  const auto asked = std::ranges::find(options, "qlora", &NamedValue::first);
+  if (asked == options.end()) return options;
+  const Result<bool> on = option::read_on_off("qlora", asked->second);
+  if (!on) return tl::unexpected(on.error());
+  options.erase(asked);
+  if (!*on) return options;
+  const std::string* framework = last_value(options, "framework");
+  if (framework && *framework != "transformers")
+    return bad_input("is a recipe of Trainer, peft and bitsandbytes", "--qlora",
+                     *framework == "litgpt"
+                         ? "litgpt has --quantize bnb.nf4-dq with --lora-rank"
+                         : "--framework transformers, or leave the framework out");
+  NamedValues all;
+  for (const PresetPart& part : kQlora)
+    if (std::ranges::none_of(part.unless, [&](auto name) { return last_value(options, name); }))
+      all.emplace_back(part.option, part.value);
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
 }
 
 /// Moves adapters' options into the LoraConfig, which is made where there is none.
@@ -50,16 +64,16 @@ void take_adapters(NamedValues& options) {
   NamedValues members;
   if (const std::string* rank = last_value(options, "lora-rank")) members.emplace_back("r", *rank);
   if (const std::string* targets = last_value(options, "lora-targets"))
-    members.emplace_back("target_modules", targets_json(*targets));
+    members.emplace_back("target_modules", *targets == "all-linear"
+                                               ? json_quoted(*targets)
+                                               : json_list(split_at_commas(*targets)));
   if (const std::string* dropout = last_value(options, "lora-dropout"))
     members.emplace_back("lora_dropout", *dropout);
   if (members.empty()) return;
   std::erase_if(options, [](const NamedValue& o) { return o.first.starts_with("lora-"); });
-  const auto given = std::ranges::find(options, "peft", &NamedValue::first);
-  if (given != options.end())
-    given->second = with_members(given->second, members);
-  else
-    options.emplace_back("peft", with_members("{}", members));
+  auto given = std::ranges::find(options, "peft", &NamedValue::first);
+  if (given == options.end()) given = options.insert(given, {"peft", "{}"});
+  given->second = with_members(given->second, members);
 }
 
 struct Packing {
@@ -109,47 +123,21 @@ void take_optimizer(NamedValues& options) {
 std::string with_members(const std::string& object, std::span<const NamedValue> members) {
   const Result<Config> given = Config::parse(object, "--peft");
   if (!given) return object;  // what reads it says what is wrong
-  std::string fields;
-  const auto add = [&fields](const std::string& key, const std::string& json) {
-    fields += (fields.empty() ? "" : ", ") + json_quoted(key) + ": " + json;
-  };
-  JsonReader json(object);
-  if (json.enter_object())
-    while (const auto key = json.key()) {
-      if (!last_value(members, *key)) add(*key, given->json(*key));
-      json.skip();
-    }
-  for (const auto& [key, text] : members) add(key, text);
-  return "{" + fields + "}";
+  JsonObject made;
+  for (const std::string& key : given->keys())
+    if (!last_value(members, key)) made.add_json(key, given->json(key));
+  for (const auto& [key, text] : members) made.add_json(key, text);
+  return made.text();
 }
 
-Result<NamedValues> with_presets(NamedValues options) {
-  const auto asked = std::ranges::find(options, "qlora", &NamedValue::first);
-  if (asked == options.end()) return options;
-  const Result<bool> on = option::read_on_off("qlora", asked->second);
-  if (!on) return tl::unexpected(on.error());
-  options.erase(asked);
-  if (!*on) return options;
-  const std::string* framework = last_value(options, "framework");
-  if (framework && *framework != "transformers")
-    return bad_input("is a recipe of Trainer, peft and bitsandbytes", "--qlora",
-                     *framework == "litgpt"
-                         ? "litgpt has --quantize bnb.nf4-dq with --lora-rank"
-                         : "--framework transformers, or leave the framework out");
-  NamedValues all;
-  for (const PresetPart& part : kQlora)
-    if (std::ranges::none_of(part.unless, [&](auto name) { return last_value(options, name); }))
-      all.emplace_back(part.option, part.value);
-  all.insert(all.end(), options.begin(), options.end());
-  return all;
-}
-
-Result<NamedValues> in_trainer_words(NamedValues options) {
-  const std::string* framework = last_value(options, "framework");
+Result<NamedValues> in_trainer_words(NamedValues given) {
+  Result<NamedValues> options = with_presets(std::move(given));
+  if (!options) return options;
+  const std::string* framework = last_value(*options, "framework");
   if (!framework || *framework != "transformers") return options;
-  take_adapters(options);
-  if (const auto taken = take_packing(options); !taken) return tl::unexpected(taken.error());
-  take_optimizer(options);
+  take_adapters(*options);
+  if (const auto taken = take_packing(*options); !taken) return tl::unexpected(taken.error());
+  take_optimizer(*options);
   return options;
 }
 

@@ -11,11 +11,9 @@
 
 namespace memtape::transformers {
 
-/// In place of --qlora what it stands for, less what is said beside it.
-Result<NamedValues> with_presets(NamedValues options);
-
-/// The same options, for `--framework transformers` in its own words; of others as they are.
-Result<NamedValues> in_trainer_words(NamedValues options);
+/// In place of --qlora what it stands for, less what is said beside it; and the options of
+/// `--framework transformers` in its own words, those of others as they are.
+Result<NamedValues> in_trainer_words(NamedValues given);
 
 /// A JSON object with these members, which take the place of those that it has.
 std::string with_members(const std::string& object, std::span<const NamedValue> members);

@@ -88,13 +88,6 @@ Result<void> set_accumulation(const Said& said, TrainRecipe& recipe) {
   return {};
 }
 
-Result<void> set_peft(const Said& said, TrainRecipe& recipe) {
-  Result<LoraRecipe> lora = torch::read_lora_config(std::string(said.text));
-  if (!lora) return tl::unexpected(lora.error());
-  recipe.lora = std::move(*lora);
-  return {};
-}
-
 Result<void> set_quantization(const Said& said, TrainRecipe& recipe) {
   Result<QuantizationRecipe> quantization = read_quantization_config(std::string(said.text));
   if (!quantization) return tl::unexpected(quantization.error());
@@ -313,7 +306,8 @@ constexpr auto kWithoutEffect =
 
 /// Common options that Trainer alone gives a meaning.
 constexpr auto kOfTrainerAlone = std::to_array<Argument>({
-    field("--peft", Text{}, {}, set_peft), field("--quantization", Text{}, {}, set_quantization),
+    field("--peft", Text{}, {}, torch::set_peft),
+    field("--quantization", Text{}, {}, set_quantization),
     field("--trainer", option::Choice{kTrainerNames}, {}, pass),  // read when the recipe starts
 });
 
@@ -342,7 +336,7 @@ std::vector<Argument> all_arguments() {
   all.insert(all.end(), kWithoutEffect.begin(), kWithoutEffect.end());
   for (const TrlField& row : trl_fields())
     if (!find(all, row.argument.name()))
-      all.push_back({option::Option{row.argument.spellings, row.argument.form}});
+      all.push_back(field(row.argument.spellings, Text{}, {}, set_trl_field));
   return all;
 }
 
@@ -363,18 +357,14 @@ std::vector<std::string_view> training_argument_names() {
   return names;
 }
 
-Result<void> set_training_argument(const NamedValue& given, TrainRecipe& recipe) {
-  const TrainOption* row = find(training_arguments(), given.first);
-  if (is_trl_argument(given.first)) {
-    const Result<const Argument*> field = trl_argument(given.first, recipe);
-    if (!field) return tl::unexpected(field.error());
-    row = *field;
-  }
-  return row ? tell(*row, given.second, recipe) : Result<void>();
+const Argument* argument(std::string_view name) {
+  const Argument* found = find(training_arguments(), name);
+  return found ? found : find(kOfTrainerAlone, name);
 }
 
-bool has_argument(std::string_view name) {
-  return is_training_argument(name) || find(kOfTrainerAlone, name) != nullptr;
+Result<void> set_training_argument(const NamedValue& given, TrainRecipe& recipe) {
+  const Argument* row = find(training_arguments(), given.first);
+  return row ? tell(*row, given.second, recipe) : Result<void>();
 }
 
 void start_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {
@@ -382,12 +372,6 @@ void start_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {
   recipe.micro_batch_size = 8;
   recipe.optimizer_impl = OptimizerImpl::fused;
   start_trainer(options, recipe);
-}
-
-Result<void> set_argument(const NamedValue& given, TrainRecipe& recipe) {
-  if (const Argument* configuration = find(kOfTrainerAlone, given.first))
-    return tell(*configuration, given.second, recipe);
-  return set_training_argument(given, recipe);
 }
 
 Result<void> finish_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {

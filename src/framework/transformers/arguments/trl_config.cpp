@@ -164,14 +164,14 @@ std::span<const TrlConfig* const> trl_configs() { return kConfigs; }
 
 bool is_trl_argument(std::string_view name) { return first_of(name) != nullptr; }
 
-Result<const Argument*> trl_argument(std::string_view name, const TrainRecipe& recipe) {
-  const std::string where = "--" + std::string(name);
+Result<void> set_trl_field(const option::Said& said, TrainRecipe& recipe) {
+  const std::string where = "--" + std::string(said.name());
   const TrlConfig* config = config_of(recipe.trainer);
   if (!config)
     return bad_input("a field of trl's configurations", where,
                      "--trainer sft, dpo, reward, grpo, kto, rloo, cpo or orpo");
-  if (const Argument* found = config->find(name)) return found;
-  const bool base_has_it = config->base && config->base->find(name);
+  if (const Argument* field = config->find(said.name())) return tell(*field, said.text, recipe);
+  const bool base_has_it = config->base && config->base->find(said.name());
   return bad_input(std::string(config->name) + " has no such field", where,
                    std::string(base_has_it ? config->base->name
                                            : std::string_view("another of trl's configurations")) +

@@ -46,8 +46,8 @@ std::span<const TrlConfig* const> trl_configs();
 
 bool is_trl_argument(std::string_view name);
 
-/// The row of a field as the recipe's trainer has it.
-Result<const Argument*> trl_argument(std::string_view name, const TrainRecipe& recipe);
+/// Sets a field as the recipe's trainer has it.
+Result<void> set_trl_field(const option::Said& said, TrainRecipe& recipe);
 
 /// What --trainer may name.
 inline constexpr auto kTrainerNames = std::to_array<std::string_view>(

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ghost/tensor.h"
-#include "workload/optim_recipes.h"
+#include "workload/trainer_recipe.h"
 
 namespace memtape::transformers {
 
