@@ -69,7 +69,7 @@ std::string tables_of(const std::vector<const TrainOption*>& arguments) {
 std::string page_of(const TrlConfig& config) {
   std::vector<const TrainOption*> fields;
   for (const TrlField& field : transformers::trl_fields())
-    if ((field.of & config.bit) != 0) fields.push_back(&field.argument);
+    if ((field.of & config.bit()) != 0) fields.push_back(&field.argument);
   return fmt::format("\n### {} (`--trainer {}`)\n{}", config.name, config.trainer,
                      tables_of(fields));
 }

@@ -76,7 +76,7 @@ void widen_by_trainer_compile(Bounds& bounds, const Config& config, const TrainR
 
 Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                               const CompiledOn& on) {
-  if (recipe.trainer.torch_compile) widen_by_trainer_compile(bounds, config, recipe, on.rank);
+  if (recipe.torch_compile) widen_by_trainer_compile(bounds, config, recipe, on.rank);
   if (!recipe.compile) return {};
   const DeviceSetup& device = on.device;
   bounds.high_bytes += kLargestCache;
@@ -89,7 +89,7 @@ Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainR
 }
 
 std::string compile_warning(const TrainRecipe& recipe) {
-  if (recipe.trainer.torch_compile)
+  if (recipe.torch_compile)
     return "--torch_compile: the figures are those of the step without it; the bounds say how far "
            "a compiled one may differ";
   if (!recipe.compile) return {};

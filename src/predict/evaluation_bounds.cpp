@@ -10,7 +10,8 @@ namespace {
 
 /// The logits of a batch, and their copy in float32.
 Bytes logits_bytes(const Config& config, const TrainRecipe& recipe, std::int64_t rows) {
-  const std::int64_t pair = recipe.trainer.dpo || recipe.trainer.reward ? 2 : 1;
+  const std::int64_t pair =
+      recipe.trl == TrlTrainer::dpo || recipe.trl == TrlTrainer::reward ? 2 : 1;
   const std::int64_t count = pair * rows * recipe.sequence_length * config.integer("vocab_size", 0);
   return 2 * bytes_of(DType::float32, count);
 }
@@ -19,13 +20,14 @@ Bytes logits_bytes(const Config& config, const TrainRecipe& recipe, std::int64_t
 
 Result<void> widen_by_evaluation(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                                  const DeviceSetup& device) {
-  const EvaluationRecipe& evaluation = recipe.trainer.evaluation;
+  const EvaluationRecipe& evaluation = recipe.evaluation;
   if (!evaluation.left_out) return {};
   TrainRecipe larger = recipe;
   larger.micro_batch_size = evaluation.batch_size;
   larger.gradient_accumulation = 1;
-  larger.trainer.scored_tokens.reset();
-  const bool is_larger = !recipe.trainer.grpo && larger.micro_batch_size > recipe.micro_batch_size;
+  larger.scored_tokens.reset();
+  const bool generates = recipe.trl == TrlTrainer::grpo || recipe.trl == TrlTrainer::rloo;
+  const bool is_larger = !generates && larger.micro_batch_size > recipe.micro_batch_size;
   if (is_larger) {
     const Result<Bytes> excess = excess_over(config, recipe, larger, device);
     if (!excess) return tl::unexpected(excess.error());

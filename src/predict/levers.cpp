@@ -34,8 +34,7 @@ void add_free(std::vector<Lever>& found, const TrainRecipe& recipe, const Predic
                      true});
   add_own(found, recipe, words.sharing);
   const bool is_adamw = recipe.optimizer == OptimizerName::adamw &&
-                        recipe.optimizer_impl != OptimizerImpl::fused &&
-                        !recipe.trainer.bitsandbytes_optim;
+                        recipe.optimizer_impl != OptimizerImpl::fused && !recipe.bitsandbytes_optim;
   if (is_adamw) add_own(found, recipe, words.fused_optimizer);
 }
 

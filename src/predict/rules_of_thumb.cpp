@@ -50,7 +50,7 @@ class Rules {
 
  private:
   bool full_adamw() const {
-    return !recipe_.lora && recipe_.freeze.empty() && !recipe_.trainer.bitsandbytes_optim &&
+    return !recipe_.lora && recipe_.freeze.empty() && !recipe_.bitsandbytes_optim &&
            recipe_.optimizer == OptimizerName::adamw;
   }
 

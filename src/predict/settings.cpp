@@ -33,10 +33,8 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
       {"sequence_length", fmt::format("{}", r.sequence_length)},
       {"gradient_accumulation", fmt::format("{}", r.gradient_accumulation)},
       {"gradient_checkpointing", json_quoted(name(r.checkpointing))},
-      {"optimizer",
-       json_quoted(framework.takes.training_arguments ? r.trainer.optim : name(r.optimizer))},
-      {"optimizer_impl",
-       r.trainer.bitsandbytes_optim ? "null" : json_quoted(name(r.optimizer_impl))},
+      {"optimizer", json_quoted(r.optimizer_name.empty() ? name(r.optimizer) : r.optimizer_name)},
+      {"optimizer_impl", r.bitsandbytes_optim ? "null" : json_quoted(name(r.optimizer_impl))},
       {"max_grad_norm", r.max_grad_norm ? fmt::format("{}", *r.max_grad_norm) : "null"},
       {"lora_rank", r.lora ? fmt::format("{}", r.lora->rank) : "null"},
   };
@@ -56,7 +54,7 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
         {"bnb_4bit_compute_dtype", json_quoted(weights_name(r.quantization->compute_dtype))});
     settings.push_back(
         {"prepare_model_for_kbit_training",
-         r.prepare_for_kbit_training.value_or(!r.trainer.is_of_trl()) ? "true" : "false"});
+         r.prepare_for_kbit_training.value_or(r.trl == TrlTrainer::none) ? "true" : "false"});
   }
   if (!r.expert_load.is_balanced())
     settings.push_back({"imbalance", r.expert_load.worst

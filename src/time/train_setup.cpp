@@ -75,7 +75,7 @@ void read_numbers(const TrainRecipe& r, const FrameworkHabits& habits, TrainSetu
   if (r.lora && !r.lora->targets.empty() && r.lora->targets.front() != "all-linear")
     s.adapted = std::min(1.0, static_cast<double>(r.lora->targets.size()) / 7);
   s.quantized_base = r.quantization.has_value();
-  s.fused = r.compile || r.trainer.use_liger_kernel || habits.fused;
+  s.fused = r.compile || r.use_liger_kernel || habits.fused;
   s.host_seconds_per_op = kEagerLaunch;
   using Checkpoint = Checkpointing;
   if (r.checkpointing == Checkpoint::full || r.checkpointing == Checkpoint::full_reentrant ||

@@ -18,8 +18,7 @@ enum class AttentionChoice { eager, sdpa, flash };
 /// data.
 enum class InitDevice : std::uint8_t { cuda, cpu, meta };
 
-/// Which optimizer updates the parameters, and which of torch's implementations of it. Trainer's own
-/// optimizers are in trainer_recipe.h.
+/// Which optimizer updates the parameters, and which of torch's implementations of it.
 enum class OptimizerName {
   adamw,
   adam,

@@ -216,7 +216,7 @@ constexpr auto kOptions = std::to_array<TrainOption>({
      put<&R::attention>},
     {{"--attention-mask", "{default,none}", "whether the batch carries a mask", kStep,
       Choice{kMasks}},
-     option::put_is<0, &R::trainer, &TrainerRecipe::batch_has_mask>},
+     option::put_is<0, &R::batch_has_mask>},
     {Option{"--imbalance", "{X,worst}", "tokens of the fullest expert over the mean", kStep,
             Real{1.0}, "1"}
          .or_word("worst"),

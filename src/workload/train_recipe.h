@@ -4,6 +4,7 @@
 // loop's.
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,19 +17,40 @@
 #include "workload/layout_recipe.h"
 #include "workload/lora_recipe.h"
 #include "workload/step_choices.h"
-#include "workload/trainer_recipe.h"
+#include "workload/trainer_choices.h"
 
 namespace memtape {
 
 struct Framework;
 using family::Task;
 
+/// What one framework alone can be asked for, as a value of a type of its own; of what nobody has
+/// asked for, the defaults.
+class OwnRecipe {
+ public:
+  template <class T>
+  T& of() {
+    T* held = std::any_cast<T>(&held_);
+    return held ? *held : held_.emplace<T>();
+  }
+  template <class T>
+  const T& of() const {
+    static const T nothing;
+    const T* held = std::any_cast<T>(&held_);
+    return held ? *held : nothing;
+  }
+
+ private:
+  std::any held_;
+};
+
 struct TrainRecipe {
   const Framework* framework = nullptr;     ///< none: nobody has named one, which is the plain loop
   Release release;                          ///< of every package whose code runs
   std::vector<Package> named_releases;      ///< those that somebody named
   std::string releases_from{kNewestKnown};  ///< who: an option, a file, an environment
-  TrainerRecipe trainer;
+  OwnRecipe own;                            ///< what only the framework can be asked for
+  TrlTrainer trl = TrlTrainer::none;
   Task task = Task::causal_lm;
   bool names_task = false;  ///< else the model's family decides
   Precision precision = Precision::bf16;
@@ -46,9 +68,19 @@ struct TrainRecipe {
   Checkpointing checkpointing = Checkpointing::none;
   OptimizerName optimizer = OptimizerName::adamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::foreach;
+  std::optional<BitsAndBytesOptim> bitsandbytes_optim;  ///< in place of the optimizer
+  std::string optimizer_name;         ///< as the framework calls it; "": as the command line does
   bool names_optimizer_impl = false;  ///< else it is what the optimizer does by default
   std::optional<double> max_grad_norm = 1.0;
-  bool compile = false;  ///< torch.compile(model) before the plain loop
+  bool compile = false;        ///< torch.compile(model) before the plain loop
+  bool torch_compile = false;  ///< Trainer's: the figures are without it, the bounds wider
+  bool use_liger_kernel = false;
+  bool batch_has_mask = true;  ///< tokenizers return one
+  /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
+  /// have a token before them.
+  std::optional<std::int64_t> scored_tokens;
+  EvaluationRecipe evaluation;
+  bool loads_on_host = false;  ///< before it is cut over GPUs
   ProgramRecipe program;
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;
@@ -64,6 +96,7 @@ struct TrainRecipe {
   /// it, the bounds wider.
   std::vector<std::string> not_modelled;
 
+  bool is_of_trl() const { return trl != TrlTrainer::none; }
   bool autocasts() const {
     return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
   }

@@ -30,7 +30,7 @@ void move(const std::vector<ModuleNode::Named>& tensors, const ModuleNode& holde
 InitDevice init_device(const TrainRecipe& recipe) {
   if (recipe.init_device) return *recipe.init_device;
   const bool cuts_what_was_loaded =
-      recipe.trainer.fsdp && recipe.layout.gpus > 1 && !recipe.quantization;
+      recipe.loads_on_host && recipe.layout.gpus > 1 && !recipe.quantization;
   return cuts_what_was_loaded ? InitDevice::cpu : InitDevice::cuda;
 }
 

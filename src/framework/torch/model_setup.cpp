@@ -26,12 +26,13 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
 /// With what classifiers are told beside; a reward model is one of a single class.
 family::ModelOptions classifier_options(const Config& config, const family::FamilyFacts& facts,
                                         const TrainRecipe& recipe, family::ModelOptions options) {
-  options.task = recipe.trainer.reward ? family::Task::sequence_classification : recipe.task;
+  const bool is_reward = recipe.trl == TrlTrainer::reward;
+  options.task = is_reward ? family::Task::sequence_classification : recipe.task;
   if (!family::is_classification(options.task)) return options;
   options = family::with_classifier(config, facts, options);
   if (recipe.num_labels) options.num_labels = *recipe.num_labels;
-  if (recipe.trainer.reward) options.num_labels = 1;
-  if (options.num_labels == 1 && !recipe.trainer.reward)
+  if (is_reward) options.num_labels = 1;
+  if (options.num_labels == 1 && !is_reward)
     config.fail("num_labels", "regression is not modelled, must be 2 or more");
   return options;
 }

@@ -19,6 +19,7 @@
 #include "framework/transformers/gather.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -71,7 +72,7 @@ class AccelerateLoop {
     prepare();
     Bytes gradients = 0;
     for (int step = 0; step < torch::kSteps && !session_.error; ++step) gradients = update(step);
-    if (recipe_.trainer.evaluation.runs) evaluate();
+    if (recipe_.evaluation.runs) evaluate();
     torch::StaticBytes statics = wrapper_->statics();
     statics.gradient_bytes = gradients;
     statics.optimizer_state_bytes = optimizer_->state_bytes();
@@ -152,11 +153,10 @@ class AccelerateLoop {
     if (parallelism_of(recipe_) == Parallelism::ddp) prepared_.unwrap();
     std::vector<Tensor> losses;
     for (int i = 0; i < kEvaluationBatches && !session_.error; ++i) {
-      next_batch(recipe_.trainer.evaluation.batch_size);
+      next_batch(recipe_.evaluation.batch_size);
       const ghost::GradMode no_grad(false);
       call_model();
-      losses.push_back(
-          gather_repeated(loss_, recipe_.trainer.evaluation.batch_size, recipe_.layout.gpus));
+      losses.push_back(gather_repeated(loss_, recipe_.evaluation.batch_size, recipe_.layout.gpus));
     }
     session_.training = training;
   }
@@ -194,14 +194,14 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 
 /// What has been laid beside real runs.
 Result<void> check(const Config& config, const TrainRecipe& recipe) {
-  const TrainerRecipe& trainer = recipe.trainer;
+  const TrainerRecipe& trainer = trainer_of(recipe);
   constexpr const char* kWithoutTrainer = "a loop without Trainer";
   if (trainer.fsdp || !trainer.deepspeed.empty())
     return unsupported("a loop without Trainer is modelled on one GPU and over DDP",
                        trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
-  if (recipe.quantization || trainer.use_liger_kernel || trainer.neftune_noise_alpha ||
+  if (recipe.quantization || recipe.use_liger_kernel || trainer.neftune_noise_alpha ||
       recipe.program.cut_cross_entropy || trainer.label_smoothing_factor != 0.0 ||
-      trainer.bitsandbytes_optim)
+      recipe.bitsandbytes_optim)
     return unsupported("this is Trainer's", kWithoutTrainer, "--trainer trainer");
   if (recipe.task == Task::seq2seq_lm && caches_in_training(config))
     return unsupported("the keys and values that T5 caches while it trains are not modelled",

@@ -6,6 +6,7 @@
 
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/gather.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/reductions.h"
@@ -25,7 +26,7 @@ void count_items(const Tensor& labels, Tensor& sum) {
 
 /// How many sequences so many rows hold.
 std::int64_t sequences_in(std::int64_t rows, const TrainRecipe& recipe) {
-  const SftRecipe& sft = *recipe.trainer.sft;
+  const SftRecipe& sft = *trainer_of(recipe).sft;
   const bool packs =
       ghost::session().training ? sft.packing : sft.eval_packing.value_or(sft.packing);
   if (!packs) return rows;
@@ -51,7 +52,8 @@ Inputs flattened_batch(const TrainRecipe& recipe, std::int64_t rows) {
 
 Inputs collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
                       std::int64_t rows) {
-  if (recipe.trainer.sft && recipe.trainer.sft->flattens()) return flattened_batch(recipe, rows);
+  if (trainer_of(recipe).sft && trainer_of(recipe).sft->flattens())
+    return flattened_batch(recipe, rows);
   const family::SampleSizes sample = torch::sample_sizes(model, recipe);
   const auto sizes = [&](const ghost::Dims& one) {
     ghost::Dims all{rows};
@@ -63,11 +65,11 @@ Inputs collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& 
   };
   Inputs batch;
   const bool is_one_label = sample.labels && sample.labels->rank() == 0;
-  if (is_one_label && !recipe.trainer.reward) batch.labels = zeros(sample.labels);
+  if (is_one_label && !trainer_of(recipe).reward) batch.labels = zeros(sample.labels);
   batch.input_ids = zeros(sample.input_ids);
-  if (recipe.trainer.batch_has_mask || recipe.trainer.is_of_trl())
+  if (recipe.batch_has_mask || recipe.is_of_trl())
     batch.attention_mask = ghost::ones(sizes(*sample.input_ids), DType::int64, Category::input);
-  if (!is_one_label && !recipe.trainer.reward) batch.labels = zeros(sample.labels);
+  if (!is_one_label && !trainer_of(recipe).reward) batch.labels = zeros(sample.labels);
   batch.start_positions = zeros(sample.positions);
   batch.end_positions = zeros(sample.positions);
   return batch;
@@ -79,7 +81,7 @@ Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const Inputs> bat
   for (const Inputs& batch : batches)
     count_items(shifts_labels ? batch.labels.slice(-1, 1, batch.labels.size(-1)) : batch.labels,
                 sum);
-  if (recipe.layout.gpus > 1 && recipe.trainer.averages_tokens_across_devices) {
+  if (recipe.layout.gpus > 1 && trainer_of(recipe).averages_tokens_across_devices) {
     Tensor rows = gather(sum, recipe.layout.gpus);
     sum = ghost::sum_all(std::move(rows));
   }
@@ -88,7 +90,7 @@ Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const Inputs> bat
 }
 
 bool trains_on_pairs(const TrainRecipe& recipe) {
-  return recipe.trainer.dpo || recipe.trainer.reward ||
+  return trainer_of(recipe).dpo || trainer_of(recipe).reward ||
          (recipe.program.trains_preferences() && !recipe.program.is_kto());
 }
 

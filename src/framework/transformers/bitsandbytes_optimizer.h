@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "framework/torch/optimizer.h"
-#include "workload/trainer_recipe.h"
+#include "framework/transformers/trainer_recipe.h"
 
 namespace memtape::transformers {
 

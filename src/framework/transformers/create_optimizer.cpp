@@ -14,6 +14,7 @@
 #include "framework/transformers/schedule_free.h"
 #include "framework/transformers/stable_adamw.h"
 #include "framework/transformers/torchao_adamw.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "nn/layers.h"
 
 namespace memtape::transformers {
@@ -36,10 +37,10 @@ std::vector<Tensor> all_parameters(family::PretrainedModel& model) {
 
 CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& model,
                          std::vector<Tensor> parameters) {
-  const std::string& optim = recipe.trainer.optim;
+  const std::string& optim = trainer_of(recipe).optim;
   CreatedOptimizer made;
-  if (is_low_rank(recipe.trainer)) {
-    made.optimizer = create_low_rank(recipe.trainer, model);
+  if (is_low_rank(trainer_of(recipe))) {
+    made.optimizer = create_low_rank(trainer_of(recipe), model);
   } else if (optim == "adamw_torch_8bit" || optim == "adamw_torch_4bit") {
     made.optimizer =
         std::make_unique<TorchaoAdamW>(std::move(parameters), optim == "adamw_torch_8bit" ? 8 : 4);
@@ -55,9 +56,9 @@ CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& mod
         std::make_unique<ScheduleFree>(std::move(parameters), optim != "schedule_free_sgd");
   } else if (optim == "stable_adamw") {
     made.optimizer = std::make_unique<StableAdamW>(std::move(parameters));
-  } else if (recipe.trainer.bitsandbytes_optim) {
+  } else if (recipe.bitsandbytes_optim) {
     auto theirs = std::make_unique<BitsAndBytesOptimizer>(
-        std::move(parameters), *recipe.trainer.bitsandbytes_optim, embeddings_of(model));
+        std::move(parameters), *recipe.bitsandbytes_optim, embeddings_of(model));
     made.bitsandbytes = theirs.get();
     made.optimizer = std::move(theirs);
   } else {
@@ -71,7 +72,7 @@ CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& mod
 CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model) {
   GroupedParameters grouped = grouped_parameters(model);
   CreatedOptimizer made = created(recipe, model, std::move(grouped.parameters));
-  if (!is_low_rank(recipe.trainer)) made.optimizer->second_group_from(grouped.decayed);
+  if (!is_low_rank(trainer_of(recipe))) made.optimizer->second_group_from(grouped.decayed);
   return made;
 }
 
@@ -97,14 +98,14 @@ namespace {
 bool has_bf16_gradients(const TrainRecipe& recipe) {
   const bool is_bf16 = recipe.parameter_dtype() == DType::bfloat16;
   if (!recipe.lora) return is_bf16;
-  if (recipe.quantization && recipe.trainer.is_of_trl()) return true;
+  if (recipe.quantization && recipe.is_of_trl()) return true;
   return is_bf16 && !recipe.lora->modules_to_save.empty();
 }
 
 }  // namespace
 
 Result<void> check_optim(const TrainRecipe& recipe) {
-  const std::string& optim = recipe.trainer.optim;
+  const std::string& optim = trainer_of(recipe).optim;
   if (optim.ends_with("lomo") && recipe.precision == Precision::amp_fp16)
     return unsupported("LOMO under a gradient scaler is not modelled", "--fp16", "--bf16");
   if (optim.starts_with("rmsprop_bnb") && has_bf16_gradients(recipe))

@@ -12,6 +12,7 @@
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/decay_parameters.h"
+#include "framework/transformers/trainer_recipe.h"
 
 namespace memtape::transformers {
 namespace {
@@ -36,11 +37,11 @@ std::int64_t stage_of(const TrainRecipe& recipe) { return said_zero(recipe).stag
 
 }  // namespace
 
-bool runs_deepspeed(const TrainRecipe& recipe) { return !recipe.trainer.deepspeed.empty(); }
+bool runs_deepspeed(const TrainRecipe& recipe) { return !trainer_of(recipe).deepspeed.empty(); }
 
 SaidZero said_zero(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return {};
-  const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
+  const Result<Config> json = Config::parse(trainer_of(recipe).deepspeed, "--deepspeed");
   if (!json) return {};
   const Config zero = json->object("zero_optimization");
   const auto moves = [&zero](const char* what) {
@@ -54,7 +55,7 @@ SaidZero said_zero(const TrainRecipe& recipe) {
 
 TrainRecipe engine_recipe(const TrainRecipe& recipe) {
   TrainRecipe engine = recipe;
-  engine.layout.strategy = with_precision(recipe.trainer.deepspeed);
+  engine.layout.strategy = with_precision(trainer_of(recipe).deepspeed);
   engine.weights = recipe.precision == Precision::amp_bf16 || recipe.precision == Precision::bf16
                        ? DType::bfloat16
                    : recipe.precision == Precision::amp_fp16 || recipe.precision == Precision::fp16
@@ -68,7 +69,7 @@ TrainRecipe trainer_recipe(TrainRecipe recipe) {
   if (recipe.precision == Precision::amp_bf16) recipe.precision = Precision::bf16;
   if (recipe.precision == Precision::amp_fp16) recipe.precision = Precision::fp16;
   const bool cuts_adapters = recipe.lora && stage_of(recipe) == 3;
-  const bool forces_reentrant = recipe.trainer.is_of_trl() && !recipe.trainer.cpo;
+  const bool forces_reentrant = recipe.is_of_trl() && !trainer_of(recipe).cpo;
   if (forces_reentrant && cuts_adapters && recipe.checkpointing == Checkpointing::full)
     recipe.checkpointing = Checkpointing::full_reentrant;
   return recipe;
@@ -81,8 +82,8 @@ Result<deepspeed::DsConfig> read_engine(const Config& config, const TrainRecipe&
   Result<deepspeed::DsConfig> read =
       deepspeed::read_ds_config(config, engine_recipe(recipe), sizes);
   if (!read) return read;
-  read->packed_sequences = says_packed(recipe.trainer.deepspeed);
-  const bool has_adapters = recipe.lora.has_value() && !recipe.trainer.is_of_trl();
+  read->packed_sequences = says_packed(trainer_of(recipe).deepspeed);
+  const bool has_adapters = recipe.lora.has_value() && !recipe.is_of_trl();
   if (read->zero.stage == 3) read->has_float32_adapters = has_adapters;
   return read;
 }
@@ -122,7 +123,7 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(
 bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }
 
 std::vector<ghost::Tensor> second_group(family::PretrainedModel& model, const TrainRecipe& recipe) {
-  const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
+  const Result<Config> json = Config::parse(trainer_of(recipe).deepspeed, "--deepspeed");
   if (!json || json->has("optimizer")) return {};
   const GroupedParameters grouped = grouped_parameters(model);
   return {grouped.parameters.begin() + static_cast<std::ptrdiff_t>(grouped.decayed),
@@ -152,7 +153,7 @@ Result<void> check_zero3_adapters(const TrainRecipe& recipe) {
 
 /// What of the model has not been laid beside real runs.
 Result<void> check_model(const TrainRecipe& recipe) {
-  const TrainerRecipe& trainer = recipe.trainer;
+  const TrainerRecipe& trainer = trainer_of(recipe);
   const bool precomputes = (trainer.dpo && trainer.dpo->precompute_ref_log_probs) ||
                            (trainer.kto && trainer.kto->precompute_ref_log_probs);
   if (precomputes && stage_of(recipe) == 3)
@@ -169,13 +170,14 @@ Result<void> check_model(const TrainRecipe& recipe) {
 }  // namespace
 
 Result<void> check_deepspeed(const TrainRecipe& recipe) {
-  if (recipe.trainer.fsdp)
+  if (trainer_of(recipe).fsdp)
     return bad_input("Trainer takes one of --fsdp and --deepspeed", "--deepspeed", "leave one out");
   if (const Result<void> fine = check_model(recipe); !fine) return fine;
   constexpr std::array<std::string_view, 6> kOptims{
       "adamw_torch_fused", "adamw_torch", "sgd", "adagrad", "rmsprop", "adafactor"};
-  if (std::find(kOptims.begin(), kOptims.end(), recipe.trainer.optim) != kOptims.end()) return {};
-  return unsupported("--optim " + recipe.trainer.optim + " over DeepSpeed is not modelled",
+  if (std::find(kOptims.begin(), kOptims.end(), trainer_of(recipe).optim) != kOptims.end())
+    return {};
+  return unsupported("--optim " + trainer_of(recipe).optim + " over DeepSpeed is not modelled",
                      "--optim", "adamw_torch_fused, adamw_torch, sgd, adagrad or rmsprop");
 }
 

@@ -14,6 +14,7 @@
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer.h"
+#include "framework/transformers/trainer_recipe.h"
 
 namespace memtape::transformers {
 namespace {
@@ -29,7 +30,7 @@ Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recip
     return has_none(*recipe.framework, "offloading of that name", "offload",
                     "--fsdp \"full_shard offload\", or --deepspeed with offload_optimizer");
   if (!recipe.init_device) return {};
-  const bool takes_it = recipe.trainer.fsdp && recipe.layout.gpus > 1;
+  const bool takes_it = trainer_of(recipe).fsdp && recipe.layout.gpus > 1;
   if (takes_it && *recipe.init_device != InitDevice::meta) return {};
   return has_none(*recipe.framework, "such way to make its model", "init-device",
                   takes_it ? "cuda or cpu" : "leave it out, or --fsdp full_shard");
@@ -38,10 +39,10 @@ Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recip
 std::vector<Package> packages_of_program(const TrainRecipe& recipe) {
   std::vector<Package> packages = torch::packages_of_families(recipe);
   packages.push_back(Package::accelerate);
-  if (recipe.trainer.is_of_trl()) packages.push_back(Package::trl);
-  if (recipe.trainer.use_liger_kernel) packages.push_back(Package::liger_kernel);
+  if (recipe.is_of_trl()) packages.push_back(Package::trl);
+  if (recipe.use_liger_kernel) packages.push_back(Package::liger_kernel);
   if (runs_deepspeed(recipe)) packages.push_back(Package::deepspeed);
-  if (recipe.trainer.bitsandbytes_optim) packages.push_back(Package::bitsandbytes);
+  if (recipe.bitsandbytes_optim) packages.push_back(Package::bitsandbytes);
   return packages;
 }
 
@@ -53,7 +54,7 @@ DType stored_dtype(const Config& config) {
 }
 
 TrainRecipe settle(TrainRecipe recipe, const Config& config) {
-  if (!recipe.trainer.is_of_trl())  // trl's trainers have a length of their own
+  if (!recipe.is_of_trl())  // trl's trainers have a length of their own
     recipe = torch::with_length_of_model(std::move(recipe), config);
   recipe = torch::with_targets_of_model(std::move(recipe), config);
   // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.
@@ -62,8 +63,8 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     if (auto read = read_quantization_config(packed.json())) recipe.quantization = std::move(*read);
   if (auto why = evaluation_left_out(recipe)) {
     recipe.assumed.push_back(std::move(*why));
-    recipe.trainer.evaluation.runs = false;
-    recipe.trainer.evaluation.left_out = true;
+    recipe.evaluation.runs = false;
+    recipe.evaluation.left_out = true;
   }
   if (!recipe.weights) recipe.weights = stored_dtype(config);
   return recipe;
@@ -84,7 +85,7 @@ Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
 
 /// DeepSpeed's engine holds a model of the autocast's dtype beside its own float32 copy.
 void read_time(const TrainRecipe& recipe, const Config&, time::TrainSetup& setup) {
-  if (recipe.trainer.fsdp) setup.zero = 3;
+  if (trainer_of(recipe).fsdp) setup.zero = 3;
   if (!runs_deepspeed(recipe)) return;
   const SaidZero zero = said_zero(recipe);
   setup.zero = zero.stage;
@@ -101,9 +102,9 @@ SaidSharing said_sharing(const TrainRecipe& recipe) {
                    .zero = zero.stage,
                    .offloads_optimizer = zero.offloads_optimizer,
                    .offloads_parameters = zero.offloads_parameters};
-  if (!recipe.trainer.fsdp) return said;
+  if (!trainer_of(recipe).fsdp) return said;
   using Shards = SaidSharing::Shards;
-  const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
+  const FsdpRecipe& fsdp = *trainer_of(recipe).fsdp;
   const bool keeps =
       fsdp.version == 2 ? !fsdp.reshard_after_forward : fsdp.sharding_strategy == "SHARD_GRAD_OP";
   const bool cuts = fsdp.version == 2 || fsdp.sharding_strategy != "NO_SHARD";
@@ -130,13 +131,13 @@ std::vector<std::string> warnings(const Config& config, const TrainRecipe& recip
 }
 
 std::vector<Lever> fused_optimizer(const TrainRecipe& recipe) {
-  if (recipe.trainer.optim != "adamw_torch") return {};
+  if (trainer_of(recipe).optim != "adamw_torch") return {};
   return {{{{"optim", "adamw_torch_fused"}}, "none: the same update by one kernel", true}};
 }
 
 std::vector<Lever> smaller_states(const TrainRecipe& recipe) {
-  if (recipe.trainer.bitsandbytes_optim || recipe.optimizer != OptimizerName::adamw ||
-      !recipe.trainer.optim.starts_with("adamw_torch"))
+  if (recipe.bitsandbytes_optim || recipe.optimizer != OptimizerName::adamw ||
+      !trainer_of(recipe).optim.starts_with("adamw_torch"))
     return {};
   return {{{{"optim", "adamw_8bit"}}, "optimizer state of 8 bits (bitsandbytes)"}};
 }

@@ -4,12 +4,13 @@
 #include <string_view>
 
 #include "family/registry.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::transformers {
 
 bool disables_dropout(const TrainRecipe& recipe) {
-  const TrainerRecipe& trainer = recipe.trainer;
+  const TrainerRecipe& trainer = trainer_of(recipe);
   if (recipe.program.trains_preferences()) return !recipe.program.trains_value_head();
   if (trainer.reward) return trainer.reward->disable_dropout;
   if (trainer.grpo) return trainer.grpo->disable_dropout;

@@ -9,6 +9,7 @@
 #include "framework/transformers/batches.h"
 #include "framework/transformers/gather.h"
 #include "framework/transformers/micro_batch.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/reductions.h"
@@ -23,7 +24,7 @@ using ghost::Tensor;
 constexpr std::int64_t kFewBatches = 3, kMostBatches = 512;
 
 std::int64_t batches_of(const TrainRecipe& recipe) {
-  const EvaluationRecipe& evaluation = recipe.trainer.evaluation;
+  const EvaluationRecipe& evaluation = recipe.evaluation;
   if (evaluation.samples == 0) return kFewBatches;
   const std::int64_t at_once = evaluation.batch_size * recipe.layout.gpus;
   return (evaluation.samples + at_once - 1) / at_once;
@@ -38,8 +39,8 @@ bool piles_up(const EvaluationRecipe& evaluation) {
 }  // namespace
 
 std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
-  if (!recipe.trainer.evaluation.runs) return std::nullopt;
-  const TrainerRecipe& trainer = recipe.trainer;
+  if (!recipe.evaluation.runs) return std::nullopt;
+  const TrainerRecipe& trainer = trainer_of(recipe);
   constexpr const char* kLeft =
       " is not modelled: the figures are those of the training step, and an evaluation batch "
       "larger than a training batch may need more";
@@ -50,14 +51,14 @@ std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
   if (recipe.program.trains_preferences())
     return std::string("evaluation in LLaMA-Factory's trainer of preferences") + kLeft;
   const bool computes_logits =
-      trainer.evaluation.computes_metrics && !trainer.evaluation.prediction_loss_only;
-  if (!trainer.is_of_trl()) return std::nullopt;
+      recipe.evaluation.computes_metrics && !recipe.evaluation.prediction_loss_only;
+  if (!recipe.is_of_trl()) return std::nullopt;
   if (!trainer.grpo && !computes_logits) return std::nullopt;
   return std::string("evaluation of this kind in trl's trainers") + kLeft;
 }
 
 Result<void> check_evaluation(const TrainRecipe& recipe) {
-  const EvaluationRecipe& evaluation = recipe.trainer.evaluation;
+  const EvaluationRecipe& evaluation = recipe.evaluation;
   if (!evaluation.runs) return {};
   if (piles_up(evaluation) && batches_of(recipe) > kMostBatches)
     return bad_input(
@@ -69,7 +70,7 @@ Result<void> check_evaluation(const TrainRecipe& recipe) {
 void EvaluationLoop::run() const {
   ghost::Session& session = ghost::session();
   const bool training = std::exchange(session.training, false);
-  const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
+  const EvaluationRecipe& evaluation = recipe_.evaluation;
   const std::int64_t count = std::min(batches_of(recipe_), kMostBatches);
   Containers all;
   Inputs inputs;
@@ -109,15 +110,14 @@ EvaluationLoop::Prediction EvaluationLoop::prediction_step(const Inputs& inputs)
 
 /// EvalLoopContainer.add
 void EvaluationLoop::add(std::vector<Tensor>& container, const Tensor& tensor) const {
-  if (container.empty() || !recipe_.trainer.evaluation.concatenates)
-    return container.push_back(tensor);
+  if (container.empty() || !recipe_.evaluation.concatenates) return container.push_back(tensor);
   container.front() = ghost::cat({container.front(), tensor}, 0);
 }
 
 void EvaluationLoop::gather_into(Containers& all, Prediction& predicted,
                                  const Inputs& inputs) const {
   const std::int64_t ranks = recipe_.layout.gpus;
-  const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
+  const EvaluationRecipe& evaluation = recipe_.evaluation;
   const bool keeps = !evaluation.batch_eval_metrics;
   predicted.losses = gather_repeated(predicted.losses, evaluation.batch_size, ranks);
   add(all.losses, predicted.losses);

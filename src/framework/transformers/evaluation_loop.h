@@ -53,8 +53,7 @@ class EvaluationLoop {
   void add(std::vector<ghost::Tensor>& container, const ghost::Tensor& tensor) const;
   void gather_into(Containers& all, Prediction& predicted, const Inputs& inputs) const;
   bool keeps_logits() const {
-    return recipe_.trainer.evaluation.computes_metrics &&
-           !recipe_.trainer.evaluation.prediction_loss_only;
+    return recipe_.evaluation.computes_metrics && !recipe_.evaluation.prediction_loss_only;
   }
 
   const TrainRecipe& recipe_;

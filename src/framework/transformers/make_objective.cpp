@@ -5,6 +5,7 @@
 #include "framework/transformers/llama_factory/kto_objective.h"
 #include "framework/transformers/llama_factory/pairwise_objective.h"
 #include "framework/transformers/trainer_objective.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/cpo_objective.h"
 #include "framework/transformers/trl/dpo_objective.h"
 #include "framework/transformers/trl/grpo_objective.h"
@@ -16,7 +17,7 @@ namespace memtape::transformers {
 
 std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model,
                                           const PreparedModel* reference) {
-  const TrainerRecipe& trainer = recipe.trainer;
+  const TrainerRecipe& trainer = trainer_of(recipe);
   if (trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
   if (recipe.program.is_kto())
     return std::make_unique<llama_factory::KtoObjective>(model, reference);

@@ -2,6 +2,7 @@
 #include "framework/transformers/micro_batch.h"
 
 #include "framework/transformers/batches.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/cpo_objective.h"
 #include "framework/transformers/trl/kto_objective.h"
 #include "ghost/ops/creation.h"
@@ -10,7 +11,7 @@ namespace memtape::transformers {
 
 Inputs micro_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
                    std::int64_t examples) {
-  const TrainerRecipe& trainer = recipe.trainer;
+  const TrainerRecipe& trainer = trainer_of(recipe);
   if (trainer.grpo) return {};  // prompts, on the host
   if (trainer.cpo) return trl::paired_inputs(recipe, examples);
   Inputs batch = collated_batch(recipe, model, (trains_on_pairs(recipe) ? 2 : 1) * examples);

@@ -15,6 +15,7 @@
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/quantized_model.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "ghost/autograd/node.h"
 
 namespace memtape::transformers {
@@ -22,7 +23,7 @@ namespace {
 
 /// DistributedDataParallelKwargs: a cap of 25 MiB is its default, which goes for none.
 ddp::Options ddp_options(const TrainRecipe& recipe) {
-  const DdpRecipe& asked = recipe.trainer.ddp;
+  const DdpRecipe& asked = trainer_of(recipe).ddp;
   ddp::Options options;
   if (asked.bucket_cap_mb != 25.0) options.bucket_cap_mb = asked.bucket_cap_mb;
   options.static_graph = asked.static_graph;
@@ -56,7 +57,7 @@ std::optional<DType> fsdp1_dtype(const TrainRecipe& recipe) {
 }
 
 fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
-  const FsdpRecipe& asked = *recipe.trainer.fsdp;
+  const FsdpRecipe& asked = *trainer_of(recipe).fsdp;
   fsdp1::Options options;
   options.sharding_strategy =
       asked.sharding_strategy == "SHARD_GRAD_OP" ? fsdp1::ShardingStrategy::shard_grad_op
@@ -80,7 +81,7 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
 }
 
 fsdp2::Options fsdp2_options(const TrainRecipe& recipe) {
-  const FsdpRecipe& asked = *recipe.trainer.fsdp;
+  const FsdpRecipe& asked = *trainer_of(recipe).fsdp;
   fsdp2::Options options;
   const std::optional<DType> dtype = mixed_dtype(recipe);
   options.mixed_precision = {.param_dtype = dtype, .reduce_dtype = dtype, .output_dtype = dtype};
@@ -119,14 +120,15 @@ std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model
 
 Parallelism parallelism_of(const TrainRecipe& recipe) {
   if (runs_deepspeed(recipe)) return Parallelism::deepspeed;
-  if (recipe.trainer.fsdp)
-    return recipe.trainer.fsdp->version == 1 ? Parallelism::fsdp1 : Parallelism::fsdp2;
+  if (trainer_of(recipe).fsdp)
+    return trainer_of(recipe).fsdp->version == 1 ? Parallelism::fsdp1 : Parallelism::fsdp2;
   return recipe.layout.gpus > 1 ? Parallelism::ddp : Parallelism::none;
 }
 
 std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& model,
                                                      const TrainRecipe& recipe, int rank) {
-  if (recipe.trainer.fsdp && recipe.trainer.fsdp->activation_checkpointing)  // checkpoint_wrapper
+  if (trainer_of(recipe).fsdp &&
+      trainer_of(recipe).fsdp->activation_checkpointing)  // checkpoint_wrapper
     model.tree.gradient_checkpointing = nn::GradientCheckpointing::non_reentrant;
   switch (parallelism_of(recipe)) {
     case Parallelism::none: return std::make_unique<torch::DrivenModel>(model);
@@ -141,7 +143,7 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
 namespace {
 
 Result<void> check_generation(const TrainRecipe& recipe) {
-  if (!recipe.lora || recipe.trainer.fsdp->version == 2) return {};
+  if (!recipe.lora || trainer_of(recipe).fsdp->version == 2) return {};
   return bad_input("transformers' generate() meets FSDP 1's adapters in another dtype, and fails",
                    "--fsdp", R"(--fsdp_config '{"version": 2}', or --deepspeed)");
 }
@@ -151,7 +153,7 @@ Result<void> check_quantized_fsdp(const TrainRecipe& recipe) {
   if (recipe.quantization->int8)
     return unsupported("a base in 8 bits under Trainer's FSDP is not modelled", "--fsdp",
                        "load_in_4bit");
-  if (recipe.trainer.fsdp->version == 2) return {};
+  if (trainer_of(recipe).fsdp->version == 2) return {};
   if (!stores_packed_as_floats(recipe))
     return bad_input("FSDP 1 cannot flatten 4-bit weights that are stored as integers",
                      "--quantization", R"("bnb_4bit_quant_storage": "bfloat16")");
@@ -162,20 +164,21 @@ Result<void> check_quantized_fsdp(const TrainRecipe& recipe) {
 }
 
 Result<void> check_fsdp(const TrainRecipe& recipe) {
-  const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
+  const FsdpRecipe& fsdp = *trainer_of(recipe).fsdp;
   if (recipe.quantization)
     if (const Result<void> fine = check_quantized_fsdp(recipe); !fine) return fine;
   if (fsdp.version == 1 && recipe.lora && recipe.lora->use_dora)  // dora.py: lora_A.weight.shape[1]
     return bad_input("peft's DoRA asks FSDP 1's flat shards for two dimensions, and fails",
                      "--peft", R"("use_dora": false)");
   const bool scales = recipe.precision == Precision::amp_fp16 && fsdp.version == 1;
-  if (scales && recipe.trainer.optim == "adamw_torch_fused")  // found_inf has one dimension there
+  if (scales &&
+      trainer_of(recipe).optim == "adamw_torch_fused")  // found_inf has one dimension there
     return bad_input("the fused AdamW fails on what FSDP 1's gradient scaler hands it", "--fp16",
                      "--bf16, or --fsdp_config '{\"version\": 2}'");
   if (scales)
     return unsupported("the gradient scaler under Trainer's FSDP 1 is not modelled", "--fp16",
                        "--bf16, or --fsdp_config '{\"version\": 2}'");
-  if (fsdp.wrap == FsdpRecipe::Wrap::by_size && (recipe.lora || recipe.trainer.is_of_trl()))
+  if (fsdp.wrap == FsdpRecipe::Wrap::by_size && (recipe.lora || recipe.is_of_trl()))
     return unsupported("wrapping by size is modelled for Trainer without adapters",
                        "--fsdp_config: auto_wrap_policy", "TRANSFORMER_BASED_WRAP");
   return {};
@@ -209,15 +212,15 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine) return fine;
   const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
   if (!dp) return tl::unexpected(dp.error());
-  if (recipe.program.trains_preferences() && (recipe.trainer.fsdp || runs_deepspeed(recipe)))
+  if (recipe.program.trains_preferences() && (trainer_of(recipe).fsdp || runs_deepspeed(recipe)))
     return unsupported("LLaMA-Factory's trainer of preferences is modelled on one GPU and over DDP",
-                       recipe.trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
+                       trainer_of(recipe).fsdp ? "--fsdp" : "--deepspeed", "leave it out");
   if (recipe.layout.gpus > 1 && (recipe.program.is_kto() || recipe.program.trains_value_head()))
     return unsupported("LLaMA-Factory's stages kto and rm are modelled on one GPU", "--gpus", "1");
-  if (recipe.layout.gpus > 1 && recipe.trainer.grpo && recipe.trainer.fsdp)
+  if (recipe.layout.gpus > 1 && trainer_of(recipe).grpo && trainer_of(recipe).fsdp)
     if (const Result<void> fine = check_generation(recipe); !fine) return fine;
   if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
-  if (recipe.layout.gpus == 1 || !recipe.trainer.fsdp) return {};
+  if (recipe.layout.gpus == 1 || !trainer_of(recipe).fsdp) return {};
   return check_fsdp(recipe);
 }
 
@@ -246,7 +249,7 @@ Result<std::vector<torch::RankClass>> quantized_rank_classes(const Config& confi
 
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Engines& engines) {
-  if (recipe.trainer.fsdp && recipe.quantization) return quantized_rank_classes(config, recipe);
+  if (trainer_of(recipe).fsdp && recipe.quantization) return quantized_rank_classes(config, recipe);
   switch (parallelism_of(recipe)) {
     case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
     case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));

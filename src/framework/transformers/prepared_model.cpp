@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/transformers/parallel_model.h"
+#include "framework/transformers/trainer_recipe.h"
 
 namespace memtape::transformers {
 
@@ -25,7 +26,7 @@ PreparedModel::PreparedModel(const TrainRecipe& recipe, family::PretrainedModel&
       model_(model),
       forward_([this](const Batch& inputs) { return model_.forward(inputs); }),
       is_patched_(parallelism_of(recipe) != Parallelism::fsdp2 &&
-                  (role == Role::trained || !recipe.trainer.fsdp)) {}
+                  (role == Role::trained || !trainer_of(recipe).fsdp)) {}
 
 ModelOutput PreparedModel::operator()(const Batch& inputs) const {
   if (!wrapper_) return unwrapped(inputs);
@@ -36,7 +37,7 @@ void PreparedModel::call(const std::function<torch::DrivenModel::Outputs()>& for
                          Callee callee) const {
   const auto patched = [&] { return autocasting(forward); };
   // ZeRO 3's hooks are the model's own.
-  if (wrapper_ && (callee == Callee::model_wrapped || recipe_.trainer.fsdp || gather_))
+  if (wrapper_ && (callee == Callee::model_wrapped || trainer_of(recipe_).fsdp || gather_))
     wrapper_->call(patched);
   else
     patched();

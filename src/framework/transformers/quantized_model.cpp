@@ -12,6 +12,7 @@
 #include "framework/transformers/checkpoint_loading.h"
 #include "framework/transformers/linear_4bit.h"
 #include "framework/transformers/linear_8bit.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "ghost/ops/creation.h"
 #include "nn/layers.h"
 #include "release/trainer_changes.h"
@@ -140,8 +141,7 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
 }
 
 bool prepares_for_kbit(const TrainRecipe& recipe) {
-  return recipe.prepare_for_kbit_training.value_or(!recipe.trainer.is_of_trl() &&
-                                                   !recipe.trainer.fsdp);
+  return recipe.prepare_for_kbit_training.value_or(!recipe.is_of_trl() && !trainer_of(recipe).fsdp);
 }
 
 void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts) {

@@ -35,6 +35,7 @@
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer_checks.h"
 #include "framework/transformers/trainer_objective.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
@@ -81,7 +82,7 @@ class Trainer {
         session_(ghost::session()),
         shifts_labels_(shifts_labels),
         rank_(rank) {
-    if (recipe.trainer.neftune_noise_alpha) activate_neftune();
+    if (trainer_of(recipe).neftune_noise_alpha) activate_neftune();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
     if (!reference_) return;
     if (models.engines.reference) {
@@ -95,11 +96,11 @@ class Trainer {
   /// apply_liger_kernel; it leaves the head to trl where trl has taken it, and classifiers theirs:
   /// it replaces the forward of ...ForCausalLM alone.
   Result<void> use_liger_kernels(std::string_view family) {
-    if (!recipe_.trainer.use_liger_kernel) return {};
-    const LigerRecipe& liger = recipe_.trainer.liger_kernel_config;
+    if (!recipe_.use_liger_kernel) return {};
+    const LigerRecipe& liger = trainer_of(recipe_).liger_kernel_config;
     if (const Result<void> done = liger::apply(model_, family, liger); !done) return done;
-    if (liger.fused_linear_cross_entropy && liger::has_kernels(family) &&
-        !recipe_.trainer.is_of_trl() && !is_classification(recipe_.task))
+    if (liger.fused_linear_cross_entropy && liger::has_kernels(family) && !recipe_.is_of_trl() &&
+        !is_classification(recipe_.task))
       prepared_.replace_forward(
           [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });
     return {};
@@ -110,7 +111,7 @@ class Trainer {
     if (!recipe_.program.cut_cross_entropy) return {};
     auto loss = cut_cross_entropy_of(config, model_);
     if (!loss) return tl::unexpected(loss.error());
-    loss->scored = recipe_.trainer.scored_tokens;
+    loss->scored = recipe_.scored_tokens;
     prepared_.replace_forward(
         [this, cut = *loss](const Batch& inputs) { return cce_forward(model_, inputs, cut); });
     return {};
@@ -221,7 +222,7 @@ class Trainer {
 
   /// An evaluation is due after the step that is measured, and eval_steps before.
   bool evaluates_after(int step) const {
-    const std::optional<std::int64_t>& every = recipe_.trainer.evaluation.every_steps;
+    const std::optional<std::int64_t>& every = recipe_.evaluation.every_steps;
     const int before = torch::kSteps - 1 - step;
     return before == 0 || (every && before % *every == 0);
   }
@@ -229,13 +230,13 @@ class Trainer {
   /// _maybe_log_save_evaluate
   /// Without gradients the model goes without DDP.
   void evaluate(int step) {
-    if (!recipe_.trainer.evaluation.runs || session_.error) return;
+    if (!recipe_.evaluation.runs || session_.error) return;
     session_.mark(Phase::evaluation, step, 0);
     if (parallelism_of(recipe_) == Parallelism::ddp) prepared_.unwrap();
     nn::GradientCheckpointing& checkpointing = model_.tree.gradient_checkpointing;
     const auto before = std::exchange(checkpointing, nn::GradientCheckpointing::off);
-    EvaluationLoop(recipe_, model_, evaluated_,
-                   recipe_.trainer.is_of_trl() ? objective_.get() : nullptr, shifts_labels_)
+    EvaluationLoop(recipe_, model_, evaluated_, recipe_.is_of_trl() ? objective_.get() : nullptr,
+                   shifts_labels_)
         .run();
     checkpointing = before;
   }
@@ -275,7 +276,7 @@ class Trainer {
   }
 
   bool empties_cache(int global_step) const {
-    const std::optional<std::int64_t>& every = recipe_.trainer.torch_empty_cache_steps;
+    const std::optional<std::int64_t>& every = trainer_of(recipe_).torch_empty_cache_steps;
     return every && global_step % *every == 0;
   }
 
@@ -382,7 +383,7 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe,
   if (!loaded) return loaded;
   if (const Result<void> ready = adapt_quantized(*loaded, config, recipe, false); !ready)
     return tl::unexpected(ready.error());
-  if (recipe.trainer.is_of_trl()) halve_adapters(*loaded->model);
+  if (recipe.is_of_trl()) halve_adapters(*loaded->model);
   return loaded;
 }
 
@@ -392,10 +393,11 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe,
 Result<std::unique_ptr<family::PretrainedModel>> load_reference(
     const Config& config, const TrainRecipe& recipe,
     const std::optional<deepspeed::DsConfig>& engine) {
-  const bool wanted = (recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs) ||
-                      (recipe.trainer.kto && !recipe.trainer.kto->precompute_ref_log_probs) ||
-                      (recipe.trainer.grpo && recipe.trainer.grpo->beta != 0.0) ||
-                      recipe.program.has_reference();
+  const bool wanted =
+      (trainer_of(recipe).dpo && !trainer_of(recipe).dpo->precompute_ref_log_probs) ||
+      (trainer_of(recipe).kto && !trainer_of(recipe).kto->precompute_ref_log_probs) ||
+      (trainer_of(recipe).grpo && trainer_of(recipe).grpo->beta != 0.0) ||
+      recipe.program.has_reference();
   if (!wanted || recipe.lora) return std::unique_ptr<family::PretrainedModel>();
   TrainRecipe plain = recipe;
   plain.checkpointing = Checkpointing::none;
@@ -454,14 +456,14 @@ Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& aske
   const Config config = disables_dropout(asked) ? without_dropout(given) : given;
   TrainRecipe recipe = runs_deepspeed(asked) ? trainer_recipe(asked) : asked;
   if (recipe.lora) switch_off_dropout(*recipe.lora, disables_dropout(recipe));
-  if (!recipe.trainer.balances_experts)
-    recipe.trainer.balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
+  if (!trainer_of(recipe).balances_experts)
+    trainer_of(recipe).balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
   if (const Result<void> known = check_recipe(recipe); !known) return tl::unexpected(known.error());
   if (const Result<void> known = check_checkpoint(config, recipe); !known)
     return tl::unexpected(known.error());
   // Some optimizers, and the hooks of wrappers, act between the layers of a backward; LLM.int8()
   // keeps what the engine does not release.
-  if (recipe.trainer.optim.ends_with("lomo") || is_layerwise(recipe.trainer) ||
+  if (trainer_of(recipe).optim.ends_with("lomo") || is_layerwise(trainer_of(recipe)) ||
       (recipe.quantization && recipe.quantization->int8) ||
       (recipe.program.trained_layers != 0 && recipe.checkpointing != Checkpointing::none) ||
       parallelism_of(recipe) != Parallelism::none)

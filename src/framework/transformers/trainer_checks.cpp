@@ -14,6 +14,7 @@
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "model/type_of.h"
 
 namespace memtape::transformers {
@@ -27,17 +28,17 @@ bool smooths_by_itself(const TrainerRecipe& trainer) {
 Result<void> check_trl(const TrainRecipe& recipe) {
   const std::int64_t most =
       (trains_on_pairs(recipe) ? 2 : 1) * recipe.micro_batch_size * (recipe.sequence_length - 1);
-  if (recipe.trainer.scored_tokens.value_or(0) > most)
+  if (recipe.scored_tokens.value_or(0) > most)
     return bad_input("more labels than a micro-batch has", "--scored_tokens",
                      "at most " + std::to_string(most));
-  if (recipe.trainer.kto && recipe.trainer.kto->has_kl_term && recipe.micro_batch_size < 2)
+  if (trainer_of(recipe).kto && trainer_of(recipe).kto->has_kl_term && recipe.micro_batch_size < 2)
     return bad_input("KTOTrainer refuses batches of one sequence, whose KL term is none",
                      "--per_device_train_batch_size", "2 or more");
-  if (recipe.trainer.cpo && recipe.quantization)
+  if (trainer_of(recipe).cpo && recipe.quantization)
     return unsupported("CPO and ORPO over a quantized base are not modelled", "--quantization",
                        "leave it out");
-  const bool smooths = recipe.trainer.label_smoothing_factor != 0.0;
-  if (smooths && recipe.trainer.is_of_trl() && !smooths_by_itself(recipe.trainer))
+  const bool smooths = trainer_of(recipe).label_smoothing_factor != 0.0;
+  if (smooths && recipe.is_of_trl() && !smooths_by_itself(trainer_of(recipe)))
     return unsupported("label smoothing is modelled for SFT's plain loss alone",
                        "--label_smoothing_factor", "0");
   return {};
@@ -46,16 +47,16 @@ Result<void> check_trl(const TrainRecipe& recipe) {
 /// Several sequences in a row: layers that pass a state on read where each begins, in ways of their
 /// own, and processors of images place their tokens themselves.
 Result<void> check_flattening(const Config& config, const TrainRecipe& recipe) {
-  if (!recipe.trainer.sft || !recipe.trainer.sft->flattens()) return {};
+  if (!trainer_of(recipe).sft || !trainer_of(recipe).sft->flattens()) return {};
   const family::FamilyFacts* const facts = family::facts_of(config);
   const bool passes_none = facts && facts->modeling.states == family::States::none;
   if (recipe.task != Task::image_text_to_text && passes_none) return {};
   return unsupported("several sequences in a row are not modelled for " + type_of(config),
-                     recipe.trainer.sft->packing ? "--packing" : "--padding_free", "false");
+                     trainer_of(recipe).sft->packing ? "--packing" : "--padding_free", "false");
 }
 
 Result<void> check_seq2seq(const TrainRecipe& recipe) {
-  if (recipe.trainer.label_smoothing_factor != 0.0)
+  if (trainer_of(recipe).label_smoothing_factor != 0.0)
     return unsupported("the label smoother needs decoder_input_ids, which batches have not here",
                        "--label_smoothing_factor", "0");
   return {};
@@ -64,7 +65,7 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
 /// The same of models that FSDP or DeepSpeed cut.
 Result<void> check_cut_task(const TrainRecipe& recipe) {
   const bool over_zero3 = runs_deepspeed(recipe) && cuts_parameters(recipe);
-  const bool over_fsdp2 = recipe.trainer.fsdp && recipe.trainer.fsdp->version == 2;
+  const bool over_fsdp2 = trainer_of(recipe).fsdp && trainer_of(recipe).fsdp->version == 2;
   const bool is_known = is_classification(recipe.task)
                             ? !recipe.lora || !over_zero3
                             : recipe.task == Task::masked_lm && !recipe.lora && !over_fsdp2;
@@ -82,10 +83,10 @@ Result<void> check_task(const TrainRecipe& recipe) {
       recipe.task != Task::seq2seq_lm)
     return unsupported("images and speech are not modelled by --framework transformers", "--task",
                        "causal-lm, masked-lm or seq2seq-lm");
-  if (is_classifier && recipe.trainer.label_smoothing_factor != 0.0)
+  if (is_classifier && trainer_of(recipe).label_smoothing_factor != 0.0)
     return unsupported("label smoothing is modelled for language models",
                        "--label_smoothing_factor", "0");
-  if (recipe.trainer.is_of_trl() && !passes_images_over)
+  if (recipe.is_of_trl() && !passes_images_over)
     return bad_input("trl's trainers train decoders", "--task", "causal-lm");
   const bool prefers = recipe.program.trains_preferences() && !recipe.program.trains_value_head();
   if (prefers && !passes_images_over)
@@ -93,7 +94,7 @@ Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.quantization && !passes_images_over)
     return unsupported("a quantized base is modelled for decoders alone", "--quantization",
                        "leave it out");
-  if (recipe.trainer.fsdp || runs_deepspeed(recipe)) return check_cut_task(recipe);
+  if (trainer_of(recipe).fsdp || runs_deepspeed(recipe)) return check_cut_task(recipe);
   return recipe.task == Task::seq2seq_lm ? check_seq2seq(recipe) : Result<void>();
 }
 
@@ -139,7 +140,7 @@ namespace {
 /// LLaMA-Factory's value head starts from what a language model's head is given.
 Result<void> check_value_head(const Config& config, const TrainRecipe& recipe,
                               family::PretrainedModel& model) {
-  if (recipe.trainer.use_liger_kernel)
+  if (recipe.use_liger_kernel)
     return unsupported("Liger's kernels beside a value head are not modelled", "--use_liger_kernel",
                        "leave it out");
   if (recipe.task == Task::causal_lm && model.head()) return {};
@@ -154,24 +155,24 @@ Result<void> check_head(const Config& config, const TrainRecipe& recipe,
   if (recipe.program.trains_value_head()) return check_value_head(config, recipe, model);
   const family::FamilyFacts* const facts = family::facts_of(config);
   const bool scores = facts && facts->classifiers.sequences;
-  if (recipe.trainer.reward && (!scores || !model.head()))
+  if (trainer_of(recipe).reward && (!scores || !model.head()))
     return unsupported(
         "a reward model of type " + type_of(config) + " is not modelled", "--trainer",
         "llama, qwen2, qwen3, mistral, gemma and others whose class is the generic one");
-  const bool balances = recipe.trainer.balances_experts.value_or(true);
-  if (recipe.trainer.grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
+  const bool balances = trainer_of(recipe).balances_experts.value_or(true);
+  if (trainer_of(recipe).grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
     return unsupported("GRPO's loss that balances experts is not modelled",
                        "--router_aux_loss_coef", "0");
-  if (recipe.task == Task::image_text_to_text && recipe.trainer.use_liger_kernel)
+  if (recipe.task == Task::image_text_to_text && recipe.use_liger_kernel)
     return unsupported("Liger's kernels in images-and-text models are not modelled",
                        "--use_liger_kernel", "leave it out");
-  if (recipe.trainer.cpo && config.boolean("output_router_logits", false))
+  if (trainer_of(recipe).cpo && config.boolean("output_router_logits", false))
     return unsupported("the loss that balances experts is not modelled for CPO and ORPO",
                        config.where() + ": output_router_logits", "false");
-  const bool fuses_head = recipe.trainer.is_of_trl() && !recipe.trainer.cpo;
-  if (model.head() || (!fuses_head && !recipe.trainer.use_liger_kernel)) return {};
+  const bool fuses_head = recipe.is_of_trl() && !trainer_of(recipe).cpo;
+  if (model.head() || (!fuses_head && !recipe.use_liger_kernel)) return {};
   return unsupported("a fused head for " + type_of(config) + " is not modelled",
-                     recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
+                     recipe.is_of_trl() ? "--max_length" : "--use_liger_kernel",
                      "plain Trainer is");
 }
 

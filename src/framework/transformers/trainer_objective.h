@@ -5,6 +5,7 @@
 
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
+#include "framework/transformers/trainer_recipe.h"
 
 namespace memtape::transformers {
 
@@ -12,9 +13,9 @@ class TrainerObjective final : public Objective {
  public:
   TrainerObjective(const TrainRecipe& recipe, const PreparedModel& model)
       : model_(model),
-        smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
+        smooths_labels_(trainer_of(recipe).label_smoothing_factor != 0.0),
         shifts_labels_(recipe.task == Task::causal_lm),
-        averages_tokens_(recipe.trainer.averages_tokens_across_devices) {}
+        averages_tokens_(trainer_of(recipe).averages_tokens_across_devices) {}
 
   ghost::Tensor compute_loss(const Inputs& inputs) override { return compute(inputs).loss; }
   /// compute_loss(return_outputs=True)

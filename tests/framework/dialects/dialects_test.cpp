@@ -2,6 +2,7 @@
 // Every dialect answers what is asked of any: it has a name, trains a small model, is timed, and
 // what is planned has a space and files to start from.
 #include "framework/dialects.h"
+#include "framework/train_arguments.h"
 
 #include <set>
 

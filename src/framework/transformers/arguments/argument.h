@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "framework/transformers/trainer_recipe.h"
 #include "option/value.h"
 #include "workload/train_options.h"
 
@@ -42,7 +43,15 @@ constexpr Argument since(std::span<const EarlierDefault> earlier, Argument argum
 
 /// Writes the value to a member of TrainerRecipe, or of a part of it.
 template <auto... path>
-constexpr option::Setter<TrainRecipe> to_trainer = option::put<&TrainRecipe::trainer, path...>;
+Result<void> to_trainer(const option::Said& said, TrainRecipe& recipe) {
+  return option::put<path...>(said, trainer_of(recipe));
+}
+
+/// Whether a choice is the one of that index.
+template <std::int64_t index, auto... path>
+Result<void> put_is(const option::Said& said, TrainRecipe& recipe) {
+  return option::put_is<index, path...>(said, trainer_of(recipe));
+}
 
 /// Whether a number is given and does something: it does nothing at `nothing`.
 template <int nothing, auto... path>

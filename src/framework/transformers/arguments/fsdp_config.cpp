@@ -160,8 +160,8 @@ Result<void> read_wrapping(const FsdpConfig& config, const Release& release, Fsd
 
 Result<void> set_fsdp(const option::Said& said, TrainRecipe& recipe) {
   if (const Result<bool> on = option::read_on_off(said.name(), said.text)) {
-    if (*on && !recipe.trainer.fsdp) recipe.trainer.fsdp.emplace();
-    if (!*on) recipe.trainer.fsdp.reset();
+    if (*on && !trainer_of(recipe).fsdp) trainer_of(recipe).fsdp.emplace();
+    if (!*on) trainer_of(recipe).fsdp.reset();
     return {};
   }
   constexpr auto kWords =
@@ -180,20 +180,21 @@ Result<void> set_fsdp(const option::Said& said, TrainRecipe& recipe) {
     else
       fsdp.sharding_strategy = upper_case(word);
   }
-  recipe.trainer.fsdp = fsdp;
+  trainer_of(recipe).fsdp = fsdp;
   return {};
 }
 
 Result<void> set_fsdp_config(const option::Said& said, TrainRecipe& recipe) {
-  recipe.trainer.fsdp_config = said.text;
-  const Result<FsdpConfig> config = read_config(recipe.trainer.fsdp_config);
+  trainer_of(recipe).fsdp_config = said.text;
+  const Result<FsdpConfig> config = read_config(trainer_of(recipe).fsdp_config);
   return config ? Result<void>() : tl::unexpected(config.error());
 }
 
 Result<void> finish_fsdp(TrainRecipe& recipe) {
-  if (!recipe.trainer.fsdp) return {};
-  FsdpRecipe& fsdp = *recipe.trainer.fsdp;
-  const Result<FsdpConfig> config = read_config(recipe.trainer.fsdp_config);
+  if (!trainer_of(recipe).fsdp) return {};
+  recipe.loads_on_host = true;
+  FsdpRecipe& fsdp = *trainer_of(recipe).fsdp;
+  const Result<FsdpConfig> config = read_config(trainer_of(recipe).fsdp_config);
   if (!config) return tl::unexpected(config.error());
   if (config->on("xla", false))
     return unsupported("FSDP on TPUs is not modelled", "--fsdp_config: xla", "false");

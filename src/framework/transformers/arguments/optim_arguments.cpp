@@ -95,7 +95,7 @@ Result<void> set_optim_argument(const Said& said, TrainRecipe& recipe) {
 }
 
 Result<void> set_kahan_sum(const Said& said, TrainRecipe& recipe) {
-  recipe.trainer.optim_args.kahan_sum = said.text != "None";
+  trainer_of(recipe).optim_args.kahan_sum = said.text != "None";
   return {};
 }
 
@@ -161,7 +161,7 @@ Result<void> set_optim_args(const Said& said, TrainRecipe& recipe) {
 }
 
 Result<void> set_optim_target_modules(const Said& said, TrainRecipe& recipe) {
-  LowRankRecipe& low_rank = recipe.trainer.low_rank;
+  LowRankRecipe& low_rank = trainer_of(recipe).low_rank;
   const std::string where = "--" + std::string(said.name());
   low_rank.target_modules.clear();
   low_rank.is_one_pattern = !said.text.starts_with('[');
@@ -239,23 +239,23 @@ Result<void> set_optim(std::string_view name, TrainRecipe& recipe) {
     recipe.optimizer = at->optimizer;
     recipe.optimizer_impl = at->form;
   }
-  recipe.trainer.bitsandbytes_optim.reset();
-  if (at->of == Optim::Of::bitsandbytes) recipe.trainer.bitsandbytes_optim = at->bits;
-  recipe.trainer.optim = name;
+  recipe.bitsandbytes_optim.reset();
+  if (at->of == Optim::Of::bitsandbytes) recipe.bitsandbytes_optim = at->bits;
+  trainer_of(recipe).optim = name;
   return {};
 }
 
 void choose_optim(TrainRecipe& recipe) {
   const Argument& optim = kOptimArguments.front();
   const bool is_default =
-      recipe.optimizer == OptimizerName::adamw && recipe.trainer.optim == optim.default_text;
+      recipe.optimizer == OptimizerName::adamw && trainer_of(recipe).optim == optim.default_text;
   if (is_default) (void)set_optim(optim.default_in(recipe.release), recipe);
 }
 
 Result<void> settle_optim_args(TrainRecipe& recipe) {
-  const OptimArgs& args = recipe.trainer.optim_args;
-  const std::string& optim = recipe.trainer.optim;
-  if (decomposes(recipe.trainer))
+  const OptimArgs& args = trainer_of(recipe).optim_args;
+  const std::string& optim = trainer_of(recipe).optim;
+  if (decomposes(trainer_of(recipe)))
     recipe.not_modelled.push_back(
         "--optim " + optim +
         ": what cuSOLVER needs for the singular vectors, every update_proj_gap steps, is not "

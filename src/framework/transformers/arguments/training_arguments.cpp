@@ -43,7 +43,7 @@ bool agrees_with_precision(std::string_view value, std::span<const NamedValue> g
 
 void begin_checkpointing(TrainRecipe& recipe) {
   recipe.checkpointing =
-      recipe.trainer.use_reentrant ? Checkpointing::full_reentrant : Checkpointing::full;
+      trainer_of(recipe).use_reentrant ? Checkpointing::full_reentrant : Checkpointing::full;
 }
 
 Result<void> set_gradient_checkpointing(const Said& said, TrainRecipe& recipe) {
@@ -60,7 +60,7 @@ Result<void> set_gradient_checkpointing_kwargs(const Said& said, TrainRecipe& re
   if (json.enter_object())
     while (const auto key = json.key()) {
       if (*key == "use_reentrant")
-        recipe.trainer.use_reentrant = json.boolean();
+        trainer_of(recipe).use_reentrant = json.boolean();
       else
         json.fail("\"" + *key + "\" is not modelled");
     }
@@ -105,11 +105,11 @@ Result<void> set_liger_kernel_config(const Said& said, TrainRecipe& recipe) {
       {"cross_entropy", option::put_json<&LigerRecipe::cross_entropy>},
       {"fused_linear_cross_entropy", option::put_json<&LigerRecipe::fused_linear_cross_entropy>},
   });
-  recipe.trainer.liger_kernel_config = {};
+  trainer_of(recipe).liger_kernel_config = {};
   return option::read_json_fields(
       std::string(said.text),
       {"--liger_kernel_config", "Liger", R"({"rope": true, "swiglu": true})", "layer_norm"},
-      kFields, recipe.trainer.liger_kernel_config);
+      kFields, trainer_of(recipe).liger_kernel_config);
 }
 
 /// FinetuningArguments.pref_loss of LLaMA-Factory.
@@ -130,33 +130,32 @@ Result<void> set_pref_loss(const Said& said, TrainRecipe& recipe) {
 
 /// Scripts evaluate once when training is over.
 Result<void> set_do_eval(const Said& said, TrainRecipe& recipe) {
-  if (said.on()) recipe.trainer.evaluation.runs = true;
+  if (said.on()) recipe.evaluation.runs = true;
   return {};
 }
 
 Result<void> set_eval_strategy(const Said& said, TrainRecipe& recipe) {
   constexpr auto kRuns = std::to_array<std::string_view>({"steps", "epoch", "true"});
-  recipe.trainer.evaluation.runs = std::ranges::find(kRuns, said.text) != kRuns.end();
-  if (recipe.trainer.evaluation.runs || said.text == "no" || said.text == "false") return {};
+  recipe.evaluation.runs = std::ranges::find(kRuns, said.text) != kRuns.end();
+  if (recipe.evaluation.runs || said.text == "no" || said.text == "false") return {};
   return option::unusable(said.name(), said.text, "no, steps or epoch");
 }
 
 /// A whole number of steps; a ratio is one of all steps, whose number is not known here.
 Result<void> set_eval_steps(const Said& said, TrainRecipe& recipe) {
-  if (said.real() >= 1.0)
-    recipe.trainer.evaluation.every_steps = static_cast<std::int64_t>(said.real());
+  if (said.real() >= 1.0) recipe.evaluation.every_steps = static_cast<std::int64_t>(said.real());
   return {};
 }
 
 Result<void> set_include_for_metrics(const Said& said, TrainRecipe& recipe) {
-  recipe.trainer.evaluation.includes_inputs = said.text.find("inputs") != std::string::npos;
+  recipe.evaluation.includes_inputs = said.text.find("inputs") != std::string::npos;
   return {};
 }
 
 template <auto member>
 constexpr auto to_ddp = to_trainer<&TrainerRecipe::ddp, member>;
 template <auto member>
-constexpr auto to_evaluation = to_trainer<&TrainerRecipe::evaluation, member>;
+constexpr auto to_evaluation = option::put<&TrainRecipe::evaluation, member>;
 template <auto member>
 constexpr auto to_kernels = to_trainer<&TrainerRecipe::lora_kernels, member>;
 
@@ -184,7 +183,7 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--neftune_noise_alpha", Real{}, {}, to_trainer<&TrainerRecipe::neftune_noise_alpha>),
     field("--prepare_model_for_kbit_training", OnOff{}, "true",
           option::put<&TrainRecipe::prepare_for_kbit_training>),
-    field("--use_liger_kernel", OnOff{}, "false", to_trainer<&TrainerRecipe::use_liger_kernel>),
+    field("--use_liger_kernel", OnOff{}, "false", option::put<&TrainRecipe::use_liger_kernel>),
     field("--liger_kernel_config", Text{}, {}, set_liger_kernel_config),
     field("--pref_loss", Text{}, {}, set_pref_loss),
     field("--cut_cross_entropy", OnOff{}, {},
@@ -192,8 +191,8 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--lora_qkv_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::qkv>),
     field("--lora_o_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::o>),
     field("--lora_mlp_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::mlp>),
-    field("--torch_compile", OnOff{}, "false", to_trainer<&TrainerRecipe::torch_compile>),
-    field("--scored_tokens", Whole{.least = 0}, {}, to_trainer<&TrainerRecipe::scored_tokens>),
+    field("--torch_compile", OnOff{}, "false", option::put<&TrainRecipe::torch_compile>),
+    field("--scored_tokens", Whole{.least = 0}, {}, option::put<&TrainRecipe::scored_tokens>),
     field("--average_tokens_across_devices", OnOff{}, "true",
           to_trainer<&TrainerRecipe::averages_tokens_across_devices>),
     field("--ddp_find_unused_parameters", OnOff{}, {}, to_ddp<&DdpRecipe::find_unused_parameters>),
@@ -381,6 +380,7 @@ Result<void> finish_arguments(std::span<const NamedValue> options, TrainRecipe& 
     if (!recipe.weights) recipe.weights = recipe.parameter_dtype();  // without autocast
     recipe.precision = Precision::fp32;
   }
+  recipe.optimizer_name = trainer_of(recipe).optim;
   for (const auto step : {finish_fsdp, settle_optim_args, settle_trl})
     if (const Result<void> settled = step(recipe); !settled) return settled;
   return {};

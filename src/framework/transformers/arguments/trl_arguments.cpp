@@ -69,7 +69,7 @@ Result<void> set_cache(const Said& said, TrainRecipe& recipe) {
   if (said.text != "dynamic" && said.text != "static")
     return unsupported("the cache \"" + std::string(said.text) + "\" is not modelled in training",
                        "--" + std::string(said.name()), "dynamic or static");
-  recipe.trainer.grpo->cache_implementation = said.text;
+  trainer_of(recipe).grpo->cache_implementation = said.text;
   return {};
 }
 
@@ -90,9 +90,8 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kWithLength,
      or_none(field("--max_length", Whole{}, "1024", to_trainer<&TrainerRecipe::max_length>))},
     {kOfSft, field("--packing", OnOff{}, "false", to_sft<&SftRecipe::packing>)},
-    {kOfSft,
-     field("--packing_strategy", Choice{kPackingStrategies}, "bfd",
-           option::put_is<2, &TrainRecipe::trainer, &TrainerRecipe::sft, &SftRecipe::wraps>)},
+    {kOfSft, field("--packing_strategy", Choice{kPackingStrategies}, "bfd",
+                   put_is<2, &TrainerRecipe::sft, &SftRecipe::wraps>)},
     {kOfSft, field("--loss_type", Choice{kSftLosses}, "nll", to_sft<&SftRecipe::loss_type>)},
     {kOfSft, field("--padding_free", OnOff{}, "false", to_sft<&SftRecipe::padding_free>)},
     {kOfSft, field("--packed_sequences", Whole{}, {}, to_sft<&SftRecipe::packed_sequences>)},
@@ -226,9 +225,8 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfKto, field("--precompute_ref_log_probs", OnOff{}, "false",
                    to_kto<&KtoRecipe::precompute_ref_log_probs>)},
     {kOfKto, field("--disable_dropout", OnOff{}, "true", to_kto<&KtoRecipe::disable_dropout>)},
-    {kOfKto,
-     field("--loss_type", Choice{kKtoLosses}, "kto",
-           option::put_is<0, &TrainRecipe::trainer, &TrainerRecipe::kto, &KtoRecipe::has_kl_term>)},
+    {kOfKto, field("--loss_type", Choice{kKtoLosses}, "kto",
+                   put_is<0, &TrainerRecipe::kto, &KtoRecipe::has_kl_term>)},
     {kOfKto, field("--desirable_weight", Real{}, "1.0")},
     {kOfKto, field("--undesirable_weight", Real{}, "1.0")},
     // of RLOOConfig
@@ -250,20 +248,20 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
 });
 
 template <auto recipe_of>
-void start_with_length(TrainRecipe& recipe) {
-  (recipe.trainer.*recipe_of).emplace();
-  recipe.trainer.max_length = 1024;
+void begin_with_length(TrainerRecipe& trainer) {
+  (trainer.*recipe_of).emplace();
+  trainer.max_length = 1024;
 }
 
-void start_orpo(TrainRecipe& recipe) {
-  start_with_length<&TrainerRecipe::cpo>(recipe);
-  recipe.trainer.cpo->takes_odds_ratio = true;
+void begin_orpo(TrainerRecipe& trainer) {
+  begin_with_length<&TrainerRecipe::cpo>(trainer);
+  trainer.cpo->takes_odds_ratio = true;
 }
 
-void start_grpo(TrainRecipe& recipe) { recipe.trainer.grpo.emplace(); }
+void begin_grpo(TrainerRecipe& trainer) { trainer.grpo.emplace(); }
 
-void start_rloo(TrainRecipe& recipe) {
-  GrpoRecipe& rloo = recipe.trainer.grpo.emplace();
+void begin_rloo(TrainerRecipe& trainer) {
+  GrpoRecipe& rloo = trainer.grpo.emplace();
   rloo.num_generations = 2;
   rloo.max_completion_length = 512;
   rloo.beta = 0.05;
@@ -272,15 +270,16 @@ void start_rloo(TrainRecipe& recipe) {
 
 }  // namespace
 
-const TrlConfig kSft{kOfSft, "sft", "SFTConfig", start_with_length<&TrainerRecipe::sft>};
-const TrlConfig kDpo{kOfDpo, "dpo", "DPOConfig", start_with_length<&TrainerRecipe::dpo>, &kSft};
-const TrlConfig kReward{kOfReward, "reward", "RewardConfig",
-                        start_with_length<&TrainerRecipe::reward>};
-const TrlConfig kGrpo{kOfGrpo, "grpo", "GRPOConfig", start_grpo};
-const TrlConfig kKto{kOfKto, "kto", "KTOConfig", start_with_length<&TrainerRecipe::kto>};
-const TrlConfig kRloo{kOfRloo, "rloo", "RLOOConfig", start_rloo, &kGrpo};
-const TrlConfig kCpo{kOfCpo, "cpo", "CPOConfig", start_with_length<&TrainerRecipe::cpo>};
-const TrlConfig kOrpo{kOfOrpo, "orpo", "ORPOConfig", start_orpo, &kCpo};
+const TrlConfig kSft{TrlTrainer::sft, "sft", "SFTConfig", begin_with_length<&TrainerRecipe::sft>};
+const TrlConfig kDpo{TrlTrainer::dpo, "dpo", "DPOConfig", begin_with_length<&TrainerRecipe::dpo>,
+                     &kSft};
+const TrlConfig kReward{TrlTrainer::reward, "reward", "RewardConfig",
+                        begin_with_length<&TrainerRecipe::reward>};
+const TrlConfig kGrpo{TrlTrainer::grpo, "grpo", "GRPOConfig", begin_grpo};
+const TrlConfig kKto{TrlTrainer::kto, "kto", "KTOConfig", begin_with_length<&TrainerRecipe::kto>};
+const TrlConfig kRloo{TrlTrainer::rloo, "rloo", "RLOOConfig", begin_rloo, &kGrpo};
+const TrlConfig kCpo{TrlTrainer::cpo, "cpo", "CPOConfig", begin_with_length<&TrainerRecipe::cpo>};
+const TrlConfig kOrpo{TrlTrainer::orpo, "orpo", "ORPOConfig", begin_orpo, &kCpo};
 
 std::span<const TrlField> trl_fields() { return kTrlFields; }
 

@@ -21,10 +21,10 @@ const TrlField* first_of(std::string_view name) {
 /// torch.optim.AdamW's own form and DistributedDataParallel's own defaults, no clipping.
 void start_plain_loop(TrainRecipe& recipe) {
   recipe.program.is_plain_loop = true;
-  recipe.trainer.optim = "adamw_torch";
+  trainer_of(recipe).optim = "adamw_torch";
   recipe.optimizer_impl = OptimizerImpl::foreach;
   recipe.max_grad_norm.reset();
-  recipe.trainer.ddp.find_unused_parameters = false;
+  trainer_of(recipe).ddp.find_unused_parameters = false;
 }
 
 /// trl's configurations begin with checkpointing, and with bf16 unless fp16 is asked for.
@@ -45,15 +45,6 @@ const TrlConfig* config_asked_for(std::span<const NamedValue> options) {
     if (std::ranges::any_of(options, [&](const auto& o) { return config->has_own(o.first); }))
       return config;
   return nullptr;
-}
-
-const TrlConfig* config_of(const TrainerRecipe& trainer) {
-  if (trainer.grpo) return trainer.grpo->leaves_one_out ? &kRloo : &kGrpo;
-  if (trainer.cpo) return trainer.cpo->takes_odds_ratio ? &kOrpo : &kCpo;
-  if (trainer.kto) return &kKto;
-  if (trainer.reward) return &kReward;
-  if (trainer.dpo) return &kDpo;
-  return trainer.sft ? &kSft : nullptr;
 }
 
 /// How many sequences the rows of a micro-batch hold, where they hold several.
@@ -80,9 +71,9 @@ Result<void> settle_packed_sequences(SftRecipe& sft, TrainRecipe& recipe) {
 
 Result<void> settle_sft(SftRecipe& sft, TrainRecipe& recipe) {
   if (sft.loss_type == "chunked_nll") sft.loss_type = "nll";
-  if (sft.packing && !recipe.trainer.max_length)
+  if (sft.packing && !trainer_of(recipe).max_length)
     return bad_input("rows are packed to max_length", "--max_length", "a number of tokens");
-  if (sft.padding_free && !sft.packing && recipe.trainer.max_length)
+  if (sft.padding_free && !sft.packing && trainer_of(recipe).max_length)
     return bad_input("SFTTrainer refuses padding_free with a max_length that nothing enforces",
                      "--max_length", "None, or --packing true");
   return settle_packed_sequences(sft, recipe);
@@ -142,6 +133,11 @@ Result<void> settle_grpo(GrpoRecipe& grpo, TrainRecipe& recipe) {
 
 }  // namespace
 
+void TrlConfig::start(TrainRecipe& recipe) const {
+  recipe.trl = which;
+  begin(trainer_of(recipe));
+}
+
 std::vector<std::string_view> TrlConfig::own_names() const {
   std::vector<std::string_view> names;
   for (const TrlField& row : trl_fields())
@@ -151,12 +147,12 @@ std::vector<std::string_view> TrlConfig::own_names() const {
 
 bool TrlConfig::has_own(std::string_view field) const {
   const TrlField* first = first_of(field);
-  return first && std::countr_zero(first->of) == std::countr_zero(bit);
+  return first && std::countr_zero(first->of) == std::countr_zero(bit());
 }
 
 const Argument* TrlConfig::find(std::string_view field) const {
   for (const TrlField& row : trl_fields())
-    if ((row.of & bit) != 0 && row.argument.name() == field) return &row.argument;
+    if ((row.of & bit()) != 0 && row.argument.name() == field) return &row.argument;
   return nullptr;
 }
 
@@ -166,10 +162,10 @@ bool is_trl_argument(std::string_view name) { return first_of(name) != nullptr; 
 
 Result<void> set_trl_field(const option::Said& said, TrainRecipe& recipe) {
   const std::string where = "--" + std::string(said.name());
-  const TrlConfig* config = config_of(recipe.trainer);
-  if (!config)
+  if (!recipe.is_of_trl())
     return bad_input("a field of trl's configurations", where,
                      "--trainer sft, dpo, reward, grpo, kto, rloo, cpo or orpo");
+  const TrlConfig* config = kConfigs[static_cast<std::size_t>(recipe.trl) - 1];
   if (const Argument* field = config->find(said.name())) return tell(*field, said.text, recipe);
   const bool base_has_it = config->base && config->base->find(said.name());
   return bad_input(std::string(config->name) + " has no such field", where,
@@ -192,15 +188,15 @@ void start_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
 }
 
 void cut_sequences(TrainRecipe& recipe) {
-  if (!recipe.trainer.max_length) return;
-  const std::int64_t most = *recipe.trainer.max_length;
-  const bool packs = recipe.trainer.sft && recipe.trainer.sft->packing;
+  if (!trainer_of(recipe).max_length) return;
+  const std::int64_t most = *trainer_of(recipe).max_length;
+  const bool packs = trainer_of(recipe).sft && trainer_of(recipe).sft->packing;
   const bool as_long = packs || !recipe.names_sequence_length;
   recipe.sequence_length = as_long ? most : std::min(recipe.sequence_length, most);
 }
 
 Result<void> settle_trl(TrainRecipe& recipe) {
-  TrainerRecipe& trainer = recipe.trainer;
+  TrainerRecipe& trainer = trainer_of(recipe);
   if (trainer.dpo && trainer.dpo->loss_types.empty()) trainer.dpo->loss_types = {"sigmoid"};
   if (trainer.sft) return settle_sft(*trainer.sft, recipe);
   if (trainer.cpo) return settle_cpo(*trainer.cpo, recipe.sequence_length);

@@ -13,7 +13,7 @@
 
 namespace memtape::transformers {
 
-/// A bit for each configuration.
+/// A bit for each trainer, in the order of TrlTrainer.
 using Trainers = unsigned;
 inline constexpr Trainers kOfSft = 1, kOfDpo = 2, kOfReward = 4, kOfGrpo = 8, kOfKto = 16,
                           kOfRloo = 32, kOfCpo = 64, kOfOrpo = 128;
@@ -26,12 +26,14 @@ struct TrlField {
 };
 
 struct TrlConfig {
-  Trainers bit;
-  std::string_view trainer;            ///< as --trainer names it: "dpo"
-  std::string_view name;               ///< "DPOConfig"
-  void (*start)(TrainRecipe& recipe);  ///< the trainer's recipe, with its defaults
-  const TrlConfig* base = nullptr;     ///< whose fields it takes over, but for some
+  TrlTrainer which;
+  std::string_view trainer;               ///< as --trainer names it: "dpo"
+  std::string_view name;                  ///< "DPOConfig"
+  void (*begin)(TrainerRecipe& trainer);  ///< the trainer's recipe, with its defaults
+  const TrlConfig* base = nullptr;        ///< whose fields it takes over, but for some
 
+  Trainers bit() const { return 1U << (static_cast<unsigned>(which) - 1); }
+  void start(TrainRecipe& recipe) const;
   std::vector<std::string_view> own_names() const;  ///< "packing"
   bool has_own(std::string_view field) const;
   /// Null where it has none such.

@@ -10,6 +10,7 @@
 
 #include "framework/torch/lora_layer.h"
 #include "framework/transformers/axolotl/lora_functions.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "model/type_of.h"
 #include "workload/train_recipe.h"
 
@@ -80,7 +81,7 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
 
 Result<void> check(const Config& config, const TrainRecipe& recipe, bool partitions_parameters) {
   const std::string type = type_of(config);
-  const FusedLoraRecipe& kernels = recipe.trainer.lora_kernels;
+  const FusedLoraRecipe& kernels = trainer_of(recipe).lora_kernels;
   if (!recipe.lora)
     return bad_input("axolotl's fused LoRA kernels need an adapter", "--lora_mlp_kernel",
                      "--peft {\"r\": 16}");
@@ -95,7 +96,7 @@ Result<void> check(const Config& config, const TrainRecipe& recipe, bool partiti
   if (!is_one_of(type, kRewritten))
     return unsupported("axolotl's fused LoRA kernels for " + type + " are not modelled",
                        "lora_qkv_kernel", "lora_qkv_kernel: false and its like");
-  if (partitions_parameters || recipe.trainer.fsdp)
+  if (partitions_parameters || trainer_of(recipe).fsdp)
     return unsupported("axolotl's fused LoRA kernels over sharded parameters are not modelled",
                        "lora_qkv_kernel", "lora_qkv_kernel: false and its like");
   return {};
@@ -250,7 +251,7 @@ Result<void> check_adapters(const std::vector<nn::NamedModule>& modules) {
 
 Result<void> apply_lora_kernels(family::PretrainedModel& model, const Config& config,
                                 const TrainRecipe& recipe, bool partitions_parameters) {
-  const FusedLoraRecipe& kernels = recipe.trainer.lora_kernels;
+  const FusedLoraRecipe& kernels = trainer_of(recipe).lora_kernels;
   if (!kernels.any()) return {};
   if (const auto fine = check(config, recipe, partitions_parameters); !fine) return fine;
   const std::vector<nn::NamedModule> modules = nn::named_modules(model.tree.root());

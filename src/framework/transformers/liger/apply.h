@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "family/pretrained.h"
-#include "workload/trainer_recipe.h"
+#include "framework/transformers/trainer_recipe.h"
 
 namespace memtape::transformers::liger {
 

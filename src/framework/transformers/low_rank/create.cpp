@@ -13,6 +13,7 @@
 #include "framework/transformers/low_rank/galore_adafactor.h"
 #include "framework/transformers/low_rank/galore_adamw.h"
 #include "framework/transformers/low_rank/galore_adamw_8bit.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "nn/layers.h"
 
 namespace memtape::transformers {
@@ -86,7 +87,7 @@ std::unique_ptr<torch::Optimizer> create_low_rank(const TrainerRecipe& recipe,
 }
 
 Result<void> check_low_rank(const TrainRecipe& recipe) {
-  const TrainerRecipe& trainer = recipe.trainer;
+  const TrainerRecipe& trainer = trainer_of(recipe);
   if (!is_low_rank(trainer)) return {};
   if (trainer.low_rank.target_modules.empty())
     return bad_input("Trainer refuses " + trainer.optim + " without it", "--optim_target_modules",

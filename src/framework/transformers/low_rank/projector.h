@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/transformers/trainer_recipe.h"
 #include "ghost/tensor.h"
-#include "workload/trainer_recipe.h"
 
 namespace memtape::transformers {
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/logprob_entropy.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
@@ -43,7 +44,7 @@ Tensor transformed(const Tensor& probs) { return ghost::rsub(1.0, probs.pow(-0.5
 
 Inputs paired_inputs(const TrainRecipe& recipe, std::int64_t rows) {
   const ghost::Dims whole{rows, recipe.sequence_length},
-      prompts{rows, *recipe.trainer.cpo->prompt_length};
+      prompts{rows, *trainer_of(recipe).cpo->prompt_length};
   const auto zeros = [](const ghost::Dims& sizes) {
     return ghost::zeros(sizes, DType::int64, Category::input);
   };

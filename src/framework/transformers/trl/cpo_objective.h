@@ -7,6 +7,7 @@
 
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/pair.h"
 
 namespace memtape::transformers::trl {
@@ -18,7 +19,7 @@ Inputs paired_inputs(const TrainRecipe& recipe, std::int64_t rows);
 class CpoObjective final : public Objective {
  public:
   CpoObjective(const TrainRecipe& recipe, const PreparedModel& model)
-      : model_(model), cpo_(*recipe.trainer.cpo), ranks_(recipe.layout.gpus) {}
+      : model_(model), cpo_(*trainer_of(recipe).cpo), ranks_(recipe.layout.gpus) {}
 
   ghost::Tensor compute_loss(const Inputs& inputs) override;
   bool counts_items() const override { return false; }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/transformers/trl/pair.h"
-#include "workload/trl_recipes.h"
+#include "framework/transformers/trl/trl_recipes.h"
 
 namespace memtape::transformers::trl {
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/dpo_losses.h"
 #include "framework/transformers/trl/pair.h"
 #include "framework/transformers/trl/switched_off.h"
@@ -125,11 +126,11 @@ DpoObjective::DpoObjective(const TrainRecipe& recipe, const PreparedModel& model
                            const PreparedModel* reference)
     : model_(model),
       reference_(reference),
-      dpo_(*recipe.trainer.dpo),
+      dpo_(*trainer_of(recipe).dpo),
       ranks_(recipe.layout.gpus),
       batch_size_(2 * recipe.micro_batch_size),
-      scored_(recipe.trainer.scored_tokens),
-      balances_experts_(recipe.trainer.balances_experts.value_or(true)) {}
+      scored_(recipe.scored_tokens),
+      balances_experts_(trainer_of(recipe).balances_experts.value_or(true)) {}
 
 std::int64_t DpoObjective::scored_of(const family::Batch& inputs) const {
   const std::int64_t rows = inputs.input_ids.size(0);

@@ -107,7 +107,7 @@ Tensor GrpoObjective::compute_loss(const Inputs&) {
   const TokenScores scores = score_tokens(model_, input_ids, attention_mask,
                                           {.logits_to_keep = grpo_.max_completion_length,
                                            .batch_size = input_ids.size(0),
-                                           .scored = recipe_.trainer.scored_tokens,
+                                           .scored = recipe_.scored_tokens,
                                            .wants_entropy = true,
                                            .callee = PreparedModel::Callee::model_wrapped});
   if (grpo_.leaves_one_out) return leave_one_out_loss(scores.logps);
@@ -115,8 +115,8 @@ Tensor GrpoObjective::compute_loss(const Inputs&) {
   PolicyTerms terms;
   terms.per_token_logps = scores.logps;
   if (grpo_.masks_by_entropy)
-    terms.entropy_mask = high_entropy_mask(scores.entropies, mask,
-                                           recipe_.trainer.scored_tokens.value_or(mask.numel()));
+    terms.entropy_mask =
+        high_entropy_mask(scores.entropies, mask, recipe_.scored_tokens.value_or(mask.numel()));
   terms.advantages = inputs_.advantages.unsqueeze(1);
   const Tensor old_per_token_logps =
       inputs_.old_per_token_logps.defined() ? inputs_.old_per_token_logps : scores.logps.detach();

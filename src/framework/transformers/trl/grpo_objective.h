@@ -5,6 +5,7 @@
 #pragma once
 
 #include "framework/transformers/objective.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/grpo_losses.h"
 #include "framework/transformers/trl/grpo_rollout.h"
 
@@ -15,7 +16,7 @@ class GrpoObjective final : public Objective {
   GrpoObjective(const TrainRecipe& recipe, const PreparedModel& model,
                 const PreparedModel* reference)
       : recipe_(recipe),
-        grpo_(*recipe.trainer.grpo),
+        grpo_(*trainer_of(recipe).grpo),
         model_(model),
         rollout_(recipe, model, reference) {}
 

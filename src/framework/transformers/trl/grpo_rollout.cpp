@@ -5,6 +5,7 @@
 
 #include "framework/transformers/generate.h"
 #include "framework/transformers/parallel_model.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/switched_off.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
@@ -44,7 +45,7 @@ ScoredTokens of_reference(ScoredTokens what) {
 
 /// Whether the policy of an earlier step may have made the completions of a micro-batch.
 bool is_misaligned(const TrainRecipe& recipe) {
-  const GrpoRecipe& grpo = *recipe.trainer.grpo;
+  const GrpoRecipe& grpo = *trainer_of(recipe).grpo;
   return recipe.gradient_accumulation % (*grpo.steps_per_generation * grpo.num_iterations) != 0;
 }
 
@@ -78,12 +79,12 @@ TokenScores score_tokens(const PreparedModel& model, const Tensor& input_ids,
 
 GrpoRollout::GrpoRollout(const TrainRecipe& recipe, const PreparedModel& model,
                          const PreparedModel* reference)
-    : recipe_(recipe), grpo_(*recipe.trainer.grpo), model_(model), reference_(reference) {}
+    : recipe_(recipe), grpo_(*trainer_of(recipe).grpo), model_(model), reference_(reference) {}
 
 ScoredTokens GrpoRollout::scored_tokens() const {
   return {.logits_to_keep = grpo_.max_completion_length,
           .batch_size = recipe_.micro_batch_size,
-          .scored = recipe_.trainer.scored_tokens,
+          .scored = recipe_.scored_tokens,
           .wants_entropy = false};
 }
 

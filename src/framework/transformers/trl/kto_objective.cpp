@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/pair.h"
 #include "framework/transformers/trl/switched_off.h"
 #include "ghost/ops/comparisons.h"
@@ -106,11 +107,11 @@ KtoObjective::KtoObjective(const TrainRecipe& recipe, const PreparedModel& model
                            const PreparedModel* reference)
     : model_(model),
       reference_(reference),
-      kto_(*recipe.trainer.kto),
+      kto_(*trainer_of(recipe).kto),
       ranks_(recipe.layout.gpus),
       batch_size_(recipe.micro_batch_size),
-      scored_(recipe.trainer.scored_tokens.value_or(recipe.micro_batch_size *
-                                                    (recipe.sequence_length - 1))) {}
+      scored_(
+          recipe.scored_tokens.value_or(recipe.micro_batch_size * (recipe.sequence_length - 1))) {}
 
 template <class Forward>
 Tensor KtoObjective::kl_logps(const family::Batch& inputs, const Forward& forward) const {

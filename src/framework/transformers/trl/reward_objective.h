@@ -6,6 +6,7 @@
 
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
+#include "framework/transformers/trainer_recipe.h"
 
 namespace memtape::transformers::trl {
 
@@ -14,7 +15,7 @@ class RewardObjective final : public Objective {
   RewardObjective(const TrainRecipe& recipe, const PreparedModel& model)
       : model_(model),
         ranks_(recipe.layout.gpus),
-        centers_rewards_(recipe.trainer.reward->centers_rewards) {}
+        centers_rewards_(trainer_of(recipe).reward->centers_rewards) {}
 
   ghost::Tensor compute_loss(const Inputs& inputs) override;
   bool counts_items() const override { return false; }

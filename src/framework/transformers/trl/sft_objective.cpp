@@ -2,6 +2,7 @@
 #include "framework/transformers/trl/sft_objective.h"
 
 #include "framework/transformers/label_smoother.h"
+#include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/pair.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
@@ -41,13 +42,13 @@ PassedSequences::PassedSequences(const Inputs& inputs)
 
 SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model)
     : model_(model),
-      scored_(recipe.trainer.scored_tokens),
+      scored_(recipe.scored_tokens),
       batch_tokens_(recipe.micro_batch_size * recipe.sequence_length),
       ranks_(recipe.layout.gpus),
-      dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft"),
-      smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
-      balances_experts_(recipe.trainer.balances_experts.value_or(true)),
-      averages_tokens_(recipe.trainer.averages_tokens_across_devices) {}
+      dynamic_fine_tuning_(trainer_of(recipe).sft->loss_type == "dft"),
+      smooths_labels_(trainer_of(recipe).label_smoothing_factor != 0.0),
+      balances_experts_(trainer_of(recipe).balances_experts.value_or(true)),
+      averages_tokens_(trainer_of(recipe).averages_tokens_across_devices) {}
 
 std::int64_t SftObjective::scored_in(const Inputs& inputs) const {
   const std::int64_t tokens = inputs.input_ids.numel();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace memtape {
+namespace memtape::transformers {
 
 /// trl's SFTConfig, as far as memory goes.
 struct SftRecipe {
@@ -80,4 +80,4 @@ struct GrpoRecipe {
   bool disable_dropout = false;
 };
 
-}  // namespace memtape
+}  // namespace memtape::transformers
