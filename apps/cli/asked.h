@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the words of a command ask for, where a command is written inside another one: behind
+// What the words of a command ask for, if a command is written inside of another one: after
 // `--against`, or in memtape.toml.
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace memtape::cli {
 
-/// `train MODEL ...`, `serve MODEL ...`, or `[options] -- COMMAND`; without the program's name.
+/// `words` are `train MODEL ...`, `serve MODEL ...` or `[options] -- COMMAND`, without the
+/// program's name.
 Result<answer::Launched> asked_by(const std::vector<std::string>& words);
 
 }  // namespace memtape::cli

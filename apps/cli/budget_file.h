@@ -19,9 +19,9 @@ namespace memtape::cli {
 /// One [runs.NAME] of the file.
 struct Budget {
   std::string name, command;
-  std::vector<std::string> words;  ///< of the command, as a shell would split it
-  std::optional<Bytes> limit;      ///< of the device, all in
-  Bytes allowed_growth = 0;        ///< since the lock file
+  std::vector<std::string> words;  ///< the words of the command, as a shell would split it
+  std::optional<Bytes> limit;      ///< for the whole device
+  Bytes allowed_growth = 0;  ///< the bytes that it may have grown since the lock file was written
 };
 
 Result<std::vector<Budget>> read_budgets(const std::string& file);

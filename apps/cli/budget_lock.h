@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memtape.lock: what each run needed when it was accepted last, and of what that was made, part by
-// part, so that what grew can be named.
+// memtape.lock: what each run needed when it was last accepted, and what that consisted of, part by
+// part, so that the part that has grown can be named.
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@ struct Need {
   Bytes peak = 0;
   report::PeakParts parts;
 
-  /// Lock files of earlier versions, or written by hand, do not say all of it.
+  /// Whether the parts add up to the peak. Lock files that are older, or that were written by hand,
+  /// may lack parts.
   bool is_taken_apart() const { return report::sum_of(parts) == peak; }
 };
 
@@ -26,12 +27,12 @@ struct LockedRun {
   Need need;
 };
 
-using Lock = std::map<std::string, LockedRun>;  ///< by the run's name
+using Lock = std::map<std::string, LockedRun>;  ///< by the name of the run
 
-/// "memtape.lock" for "memtape.toml".
+/// The name of the lock file: "memtape.lock" for "memtape.toml".
 std::string lock_file_of(const std::string& budget_file);
 
-/// Nothing where there is no such file.
+/// It returns nothing if there is no such file.
 Result<Lock> read_lock(const std::string& file);
 Result<void> write_lock(const std::string& file, const Lock& lock);
 

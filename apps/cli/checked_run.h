@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs of `memtape check` beside their budgets and beside what was accepted last, as text and
-// as JSON.
+// The runs of `memtape check`, compared with their budgets and with what was last accepted, as text
+// and as JSON.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace memtape::cli {
 
-/// What a run's answer says.
+/// What the answer for a run says.
 struct RunAnswer {
   Need need;
-  std::optional<VerdictWord> verdict;  ///< none where no GPU is named
-  bool fails = false;                  ///< does not fit, or may not where that counts (--strict)
-  std::string verdict_line;            ///< the verdict with its figures
+  std::optional<VerdictWord> verdict;  ///< absent if no GPU is named
+  bool fails = false;        ///< it does not fit, or it may not fit and that counts (--strict)
+  std::string verdict_line;  ///< the verdict and its figures
 };
 
 struct CheckedRun {
@@ -32,14 +32,14 @@ struct CheckedRun {
   bool passes(bool growth_counts) const {
     return !now.fails && !is_over() && !(growth_counts && grew());
   }
-  /// Adds up to growth(), where the lock file says what the run was made of.
+  /// The differences add up to growth(), if the lock file says what the run consisted of.
   report::PeakParts differences() const {
     if (!locked || !locked->is_taken_apart()) return {};
     return report::changes(locked->parts, now.need.parts);
   }
 };
 
-/// `quiet`: the table alone, without its head.
+/// `quiet` leaves only the table, without its head.
 std::string text(const std::vector<CheckedRun>& runs, bool quiet);
 std::string json(const std::vector<CheckedRun>& runs, bool passes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole command line, run: its command is found, its words are read, and its answer is printed.
+// Runs a whole command line: it finds the command, reads its words and prints its answer.
 #pragma once
 
 #include "option/words.h"
@@ -7,7 +7,7 @@
 
 namespace memtape::cli {
 
-/// The exit code. `arguments` are the words after the program's name.
+/// Returns the exit code. `arguments` are the words after the program's name.
 int run_command_line(option::Arguments arguments, Terminal& terminal);
 
 }  // namespace memtape::cli

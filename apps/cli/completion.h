@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shell may offer for the word that is being typed (apps/cli/completions: bash, zsh, fish
-// ask `memtape __complete WORDS...`): commands, options and their choices, names of models and GPUs.
+// What a shell may offer for the word that is being typed: commands, options and their choices, and
+// the names of models and GPUs. bash, zsh and fish ask `memtape __complete WORDS...`
+// (apps/cli/completions).
 #pragma once
 
 #include <string>
@@ -14,8 +15,8 @@ struct Candidate {
   std::string word, description;
 };
 
-/// `words`: those after the program's name, the last being typed and perhaps empty. None: files, or
-/// nothing, may be meant.
+/// `words` are those after the program's name. The last one is being typed and may be empty. If
+/// there are no candidates, the word may be a file, or nothing known.
 std::vector<Candidate> candidates(option::Arguments words);
 
 }  // namespace memtape::cli

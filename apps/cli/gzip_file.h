@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file's content as text, decompressed when it is gzip; recordings are kept that way.
+// Reads a file as text. Recordings are often compressed with gzip, and then they are decompressed.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace memtape::cli {
 
-/// The whole content, or what is wrong with the file. Content above `limit` bytes is refused.
+/// The whole content, or what is wrong with the file. It refuses content that is longer than
+/// `limit` bytes.
 Result<std::string> read_gzip_file(const std::string& path, std::size_t limit);
 
 }  // namespace memtape::cli

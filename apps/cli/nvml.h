@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs of this machine as their drivers tell them: NVIDIA's through NVML, which is loaded when
-// it is asked for and need not be there, AMD's through the files of their kernel driver.
+// The GPUs of this machine as their drivers report them. NVIDIA's are read through NVML, which is
+// loaded when it is needed and may be missing; AMD's are read from the files of their kernel
+// driver.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace memtape::cli {
 
 struct GpuProcess {
   std::int64_t pid = 0;
-  Bytes used = -1;  ///< -1: the driver does not say (WSL, another user's)
+  Bytes used = -1;  ///< -1: the driver does not say it (WSL, a process of another user)
   std::string command, container;
 };
 
@@ -22,9 +23,9 @@ struct LocalGpu {
   std::string name, uuid, bus;
   int capability_major = 0, capability_minor = 0;
   Bytes total = 0, used = 0, free = 0;
-  int nvlinks = 0;                          ///< active ones
-  int pcie_generation = 0, pcie_width = 0;  ///< as they run now
-  std::vector<GpuProcess> processes;        ///< largest first
+  int nvlinks = 0;                          ///< those that are active
+  int pcie_generation = 0, pcie_width = 0;  ///< those at which it runs now
+  std::vector<GpuProcess> processes;        ///< the largest first
 };
 
 struct LocalGpus {

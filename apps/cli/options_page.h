@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/options.md: every command's options and the arguments of Trainer and trl, from their tables.
+// docs/options.md: the options of every command and the arguments of Trainer and trl, made from
+// their tables.
 #pragma once
 
 #include <string>

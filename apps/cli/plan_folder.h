@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that `memtape plan ... --export DIR` writes a plan's files into.
+// The folder into which `memtape plan ... --export DIR` writes the files of a plan.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace memtape::cli {
 
-/// New, or empty, or the user has said that files may be written over.
+/// Checks that it is new or empty, or that the user allows files to be overwritten.
 Result<void> check_folder(const answer::ExportRequest& request);
 
-/// A line that says what was written.
+/// Returns a line that says what was written.
 Result<std::string> write_folder(const answer::ExportRequest& request, const PlanAnswer& answer);
 
 }  // namespace memtape::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that people have from a real run, or standard input as "-": what kind it is, by its first
-// bytes, and its recordings. Files may be compressed with gzip.
+// A file from a real run, or standard input as "-": its kind, which its first bytes tell, and its
+// recordings. Files may be compressed with gzip.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ class RecordedFile {
 
   Kind kind() const { return kind_; }
   const std::string& name() const { return name_; }
-  /// Of a pickle or a trace: one a device.
+  /// For a pickle or a trace: one recording for each device.
   Result<std::vector<Recording>> recordings();
-  /// Of a text: all of it.
+  /// For a text: all of it.
   Result<std::string> text();
 
  private:

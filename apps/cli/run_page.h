@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The web page of `memtape run --html`: the last whole step of the fullest process, tensor by
-// tensor, each with the Python line that allocated it. The recorded requests go through the replica
-// of the allocator, which tells what they took; where its peak is not the run's, the page says so.
+// tensor, each with the Python line that allocated it. The recorded requests are played through the
+// replica of the allocator, which tells what they took. If its peak differs from that of the run,
+// the page says so.
 #pragma once
 
 #include <string>

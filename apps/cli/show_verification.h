@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer of `memtape verify`, of training and serving alike: as asked for, and the exit code.
+// Shows the answer of `memtape verify` in the form that was asked for, for training and for
+// serving, and returns the exit code.
 #pragma once
 
 #include "answer/options.h"
@@ -8,14 +9,14 @@
 
 namespace memtape::cli {
 
-/// The script of the real step, in place of running it.
+/// Shows the script of the real step instead of running it.
 inline int show(const Result<std::string>& script, Terminal& terminal) {
   if (!script) return terminal.fail(script.error());
   terminal.print(*script);
   return ExitCode::fits;
 }
 
-/// Exit code: whether the two sides are equal.
+/// The exit code says whether the two sides are equal.
 inline int show(const report::Verification& v, const answer::OutputOptions& output,
                 Terminal& terminal) {
   terminal.print(output.json    ? report::json(v)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terminal: the two streams a command writes to and what they can show. The answer goes to the
-// output and nothing else does, so that it can be piped; one line about what went wrong goes to the
-// other stream. Colour: only on a terminal, never when NO_COLOR is set and not empty (no-color.org)
-// or TERM is "dumb". Width: COLUMNS, else what the terminal says, else 80.
+// Terminal: the two streams to which a command writes, and what they can show. Only the answer goes
+// to the output, so that it can be piped; a line about what went wrong goes to the other stream.
+// There is colour only on a terminal, and not if NO_COLOR is set and not empty (no-color.org), or
+// if TERM is "dumb". The width is that in COLUMNS, or else the terminal's, or else 80.
 #pragma once
 
 #include <cstdio>
@@ -33,21 +33,22 @@ class Terminal {
 
   void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), output_); }
 
-  /// "memtape: text" as one line on the error stream; control characters in it are shown as '?'.
+  /// Writes "memtape: text" as one line to the error stream. Control characters in it are shown as
+  /// '?'.
   void note(std::string_view text);
 
-  /// Whether people look at the error stream.
+  /// Whether people watch the error stream.
   bool shows_progress() const;
 
-  /// Shows `text` in place of the last such line, on an error stream that people look at; "" ends
-  /// them.
+  /// Shows `text` in place of the last such line, if people watch the error stream. "" removes the
+  /// line.
   void progress(std::string_view text);
 
-  /// Notes the error and returns the exit code of its kind.
+  /// Notes the error and returns the exit code for its kind.
   int fail(const Error& error);
 
-  /// Hands everything printed to the system: false when it could not be written (a full disk, a
-  /// closed pipe).
+  /// Hands everything that was printed to the system. It returns false if that could not be written
+  /// (a full disk, a closed pipe).
   bool flush();
 
  private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker for each core of the machine.
+// One worker for each core of the machine.
 #pragma once
 
 #include "base/workers.h"
 
 namespace memtape::cli {
 
-/// Their threads live for the length of one call; the thread that calls is one of them.
+/// The threads live as long as one call. The thread that calls is one of them.
 Workers threads();
 
 }  // namespace memtape::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program as a child process: started with its environment, watched while it runs, its end
-// told.
+// The program as a child process: it is started with its environment and watched while it runs, and
+// its end is reported.
 #pragma once
 
 #include <functional>
@@ -16,18 +16,18 @@ struct ChildCommand {
   std::string path;
   std::vector<std::string> words;
   Environment environment;
-  bool output_to_errors = false;  ///< its standard output goes where its errors go
-  std::string log = {};           ///< file for both, or ""
+  bool output_to_errors = false;  ///< its standard output goes to its error stream
+  std::string log = {};           ///< the file for both streams, or ""
 };
 
 struct ChildEnd {
-  int exit_code = 0;  ///< as a shell would say it: 128 + signal for a program that died of one
+  int exit_code = 0;  ///< as a shell reports it: 128 + signal, if a signal ended the program
   int signal = 0;
   double seconds = 0;
 };
 
-/// Runs to the end; `watch` is called a few times a second. What interrupts this process is passed
-/// on to the child.
+/// Runs the program to its end and calls `watch` a few times a second. An interrupt of this process
+/// is passed on to the child.
 Result<ChildEnd> run_child(const ChildCommand& command, const std::function<void()>& watch);
 
 }  // namespace memtape::phantom_run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process file: what the agent in one Python process wrote down
+// A process file: what the agent in one Python process has written
 // (phantom/agent/memtape_agent/session.py).
 #pragma once
 
@@ -14,7 +14,7 @@ namespace memtape::phantom_run {
 
 struct ProcessFile {
   std::string python, torch;
-  std::vector<report::RunEntry> entries;  ///< one per device
+  std::vector<report::RunEntry> entries;  ///< one for each device
   std::vector<report::DataRead> reads;
   std::vector<report::Invention> inventions;
   std::vector<std::string> warnings;

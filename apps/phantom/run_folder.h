@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunFolder: where the processes of a run leave what they know: the ledger that all share, a file
-// per process, notes. It goes when the run is over.
+// RunFolder: where the processes of a run leave what they know: the ledger that all of them share,
+// a file for each process, and notes. The folder is removed when the run is over.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   const phantom::LedgerLayout& ledger() const { return *ledger_; }
 
-  /// Adds what the folder says to a run: entries, GPUs, reads, warnings.
+  /// Adds what is in the folder to a run: entries, GPUs, reads and warnings.
   void read_into(report::PhantomRun& run) const;
 
  private:

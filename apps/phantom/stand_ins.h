@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the stand-in libraries are, and the environment that makes a program load them instead of
-// NVIDIA's.
+// Where the stand-in libraries are, and the environment in which a program loads them instead of
+// NVIDIA's libraries.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,18 @@
 
 namespace memtape::phantom_run {
 
-/// The folder of the stand-ins: beside this program in a build folder, or where it was installed.
-/// Where ./memtape built this program they are built now, if they never were.
+/// The folder of the stand-ins. It is beside this program in a build folder, or where it was
+/// installed. If ./memtape built this program and they have never been built, they are built now.
 Result<std::filesystem::path> stand_ins_folder();
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 struct Launch {
   std::filesystem::path stand_ins, run_folder;
-  std::optional<int> cuda;  ///< both sets when unknown
+  std::optional<int> cuda;  ///< if it is not known, both sets are used
 };
 
-/// What is set for the program, beyond its own environment.
+/// The variables that are set for the program, in addition to its own environment.
 Environment environment_of(const PhantomRequest& request, const Program& program,
                            const Launch& launch);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded steps that are kept between runs: a step that ran once with the same configuration,
-// settings, GPU and packages is not run again.
+// Recorded steps that are kept between runs. A step that has run with the same configuration,
+// settings, GPU and packages does not run again.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ struct KeptStep {
   std::string stack, expect_json;
 };
 
-/// Everything that decides what a step does: its script, its device and what is installed.
+/// Everything that decides what a step does: its script, its device and the installed packages.
 std::string step_key(const StepRequest& request, const std::string& script,
                      const std::string& packages);
 
-/// Looked up below XDG_CACHE_HOME (else ~/.cache) in memtape/steps. A file that cannot be read, or
-/// holds another key, is as none.
+/// Looks for it in memtape/steps below XDG_CACHE_HOME (or else ~/.cache). A file that cannot be
+/// read, or that has another key, counts as missing.
 std::optional<KeptStep> find_kept_step(const std::string& key);
 
-/// Keeps it, where there is a place to; else nothing happens.
+/// Keeps the step if there is a place for it; otherwise it does nothing.
 void keep_step(const std::string& key, const KeptStep& step);
 
 }  // namespace memtape::phantom_run

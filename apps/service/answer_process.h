@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnswerProcess: one answer, computed in a child process, so that a service stays as small and as
-// alive as it was whatever is asked: time and memory are bounded, and what is left behind goes with
-// the child.
+// AnswerProcess: one answer that is computed in a child process, so that a service stays small and
+// responsive whatever is asked: time and memory are limited, and anything that is left behind goes
+// with the child.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ namespace memtape::service {
 
 struct Limits {
   std::chrono::milliseconds time{30'000};
-  std::uint64_t memory = std::uint64_t{4} << 30;  ///< address space of the child, in bytes
+  std::uint64_t memory = std::uint64_t{4} << 30;  ///< the address space of the child, in bytes
 };
 
 class AnswerProcess {
@@ -32,17 +32,18 @@ class AnswerProcess {
   AnswerProcess& operator=(const AnswerProcess&) = delete;
   ~AnswerProcess();
 
-  /// Readable when there is more of the answer, or its end.
+  /// It is readable when there is more of the answer, or its end.
   int descriptor() const { return pipe_; }
   Clock::time_point deadline() const { return deadline_; }
 
-  /// Takes what is there; false at the end of the answer.
+  /// Takes the bytes that have arrived. It returns false at the end of the answer.
   bool take();
 
-  /// After the end, or in place of it: what came, or the error that says why nothing did.
+  /// Called at the end, or to stop earlier. It returns what has arrived, or an error that says why
+  /// there is nothing.
   Result<answer::Answered> finish();
 
-  /// Waits for the end or the deadline.
+  /// Waits for the end or for the deadline.
   Result<answer::Answered> wait();
 
  private:

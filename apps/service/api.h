@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `memtape serve-http` answers: the requests of the library (docs/library.md) at paths of
-// their own, and their description as an OpenAPI document.
+// What `memtape serve-http` answers: the requests of the library (docs/library.md), each at its own
+// path, and their description as an OpenAPI document.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace memtape::service {
 /// `hub` must outlive it.
 HttpServer::Handler api(const answer::Outside& hub);
 
-/// OpenAPI 3.1.
+/// The document has version 3.1 of OpenAPI.
 std::string openapi_document();
 
 }  // namespace memtape::service

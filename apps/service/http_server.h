@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpServer: HTTP/1.1 on one thread (libevent). A handler answers at once, or names the work whose
-// answer is sent when it is done, in a child process; as many of these at a time as there are
-// workers, the others wait in line, and whoever finds the line full is told so.
+// HttpServer: HTTP/1.1 on one thread (libevent). A handler either answers at once or names the work
+// that computes the answer; a child process does that work, and the answer is sent when it is done.
+// As many children run at a time as there are workers. Other requests wait in line, and a client
+// that finds the line full is told so.
 #pragma once
 
 #include <chrono>
@@ -28,7 +29,7 @@ struct HttpResponse {
 
 struct HttpSettings {
   std::string host = "127.0.0.1";
-  int port = 0;  ///< 0: one that is free
+  int port = 0;  ///< 0: any free port
   int workers = 1;
   std::size_t most_waiting = 256;
   std::size_t request_bytes = std::size_t{8} << 20;
@@ -60,7 +61,7 @@ class HttpServer {
   std::unique_ptr<Loop> loop_;
 };
 
-/// An answer as a response: 200 where there is one, 400 for bad input.
+/// An answer as a response, whose status is 200 for an answer and 400 for bad input.
 HttpResponse response_of(const answer::Answered& answered);
 /// An error as a response with that status.
 HttpResponse response_of(const Error& error, int status);

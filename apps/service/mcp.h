@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Model Context Protocol (modelcontextprotocol.io, revisions 2024-11-05 to 2025-11-25):
-// JSON-RPC 2.0, a message a line. A session knows its tools; who carries the lines, and computes
-// what a tool answers, is outside.
+// JSON-RPC 2.0 with one message on each line. A session knows its tools. Whoever carries the lines
+// and computes the answer of a tool is outside of it.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ using Json = nlohmann::ordered_json;
 
 struct Tool {
   std::string name, title, description;
-  Json input;  ///< JSON Schema of its arguments
+  Json input;  ///< the JSON Schema of its arguments
 };
 
-/// For people and for programs; `structured` is an object or null.
+/// The answer as text for people and as JSON for programs. `structured` is an object or null.
 struct ToolAnswer {
   std::string text;
   Json structured;
@@ -36,7 +36,7 @@ class McpSession {
   McpSession(std::vector<Tool> tools, Call call)
       : tools_(std::move(tools)), call_(std::move(call)) {}
 
-  /// The line that answers `message`; nothing for a notification, or a response.
+  /// The line that answers `message`, or nothing if that is a notification or a response.
   std::optional<std::string> answer(std::string_view message);
 
  private:

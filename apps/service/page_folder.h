@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a folder over HTTP, for the page.
+// Serves the files of a folder over HTTP, for the page.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace memtape::service {
 
-/// Files below `folder` alone, "/" being its index.html.
+/// It serves only files below `folder`. "/" is its index.html.
 HttpServer::Handler page_folder(std::filesystem::path folder);
 
 }  // namespace memtape::service

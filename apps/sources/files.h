@@ -13,16 +13,16 @@
 
 namespace memtape::sources {
 
-/// Whether there is a file or folder of that name; what cannot be looked at is not there.
+/// Whether a file or folder of that name exists. If it cannot be looked at, it counts as missing.
 bool is_there(const std::filesystem::path& path);
 
 /// The whole text of a file or pipe of at most `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, std::size_t limit);
 
-/// Puts `bytes` into a file.
+/// Writes `bytes` into a file.
 Result<void> write_file(const std::string& path, std::string_view bytes);
 
-/// A regular file that is read where a reader asks.
+/// A regular file, of which only the parts are read that a reader asks for.
 class FileBytes : public ByteSource {
  public:
   static Result<FileBytes> open(const std::string& path);

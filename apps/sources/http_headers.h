@@ -8,8 +8,8 @@
 
 namespace memtape::sources {
 
-/// Notes what a header line says. Each response of a chain of redirects begins with a status line;
-/// only the last one's headers count.
+/// Notes what a header line says. Every response in a chain of redirects begins with a status line;
+/// only the headers of the last one count.
 void take_header(std::string_view line, HttpResponse& response);
 
 }  // namespace memtape::sources

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands, one file each.
+// The commands. Each has a file.
 #pragma once
 
 #include "command.h"
@@ -13,7 +13,7 @@ extern const Command kTrainCommand, kServeCommand, kRunCommand, kVerifyCommand, 
 /// `memtape [options] -- COMMAND...`, which has no name.
 extern const Command kLaunchCommand;
 
-/// In the order of the overview.
+/// All commands in the order of the overview.
 inline std::span<const Command* const> commands() {
   static constexpr const Command* kCommands[] = {
       &kTrainCommand, &kServeCommand,      &kRunCommand,    &kVerifyCommand, &kPlanCommand,
@@ -23,10 +23,10 @@ inline std::span<const Command* const> commands() {
   return kCommands;
 }
 
-/// The answers of a training and of a server, however they were asked for.
+/// Show the answer for a training, or for a server, however it was asked for.
 int show_training(const RawOptions& options, Terminal& terminal);
 int show_server(const ServeCommand& command, Terminal& terminal);
-/// `memtape verify serve MODEL`; `own`: the options that are not the server's.
+/// `memtape verify serve MODEL`. `own` are the options that do not belong to the server.
 int verify_server(const Words& words, std::span<const Option> own, Terminal& terminal);
 
 }  // namespace memtape::cli
