@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dialects that there are: a training framework is a folder of src/framework and a row of
-// dialects.cpp.
+// All dialects. A training framework is a folder of src/framework and a row of dialects.cpp.
 #pragma once
 
 #include <span>
@@ -10,17 +9,17 @@
 
 namespace memtape {
 
-/// The plain loop first, which is meant where nobody names a framework.
+/// The plain loop is the first one, which is meant if nobody names a framework.
 std::span<const Dialect* const> dialects();
 
-/// Their frameworks, as the reading of options takes them.
+/// Their frameworks, as the reader of options takes them.
 Frameworks frameworks();
 
 /// The dialect of the recipe's framework.
 const Dialect& dialect_of(const TrainRecipe& recipe);
 const Dialect& dialect_of(const Framework* framework);
 
-/// "torch, ddp or fsdp2": those that `takes` says yes to, for hints of errors.
+/// The names of those to which `takes` says yes, for hints in errors: "torch, ddp or fsdp2".
 std::string names_of_dialects(bool (*takes)(const Dialect& dialect));
 
 }  // namespace memtape

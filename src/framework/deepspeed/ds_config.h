@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DsConfig: what of a ds_config.json decides memory, by its own names and defaults
-// (deepspeed/runtime/config.py, zero/config.py, precision_config.py of DeepSpeed 0.19), with "auto"
-// filled in as HF Trainer does (transformers/integrations/deepspeed.py).
+// DsConfig: the part of a ds_config.json that affects memory, under its own names and with its own
+// defaults (deepspeed/runtime/config.py, zero/config.py, precision_config.py of DeepSpeed 0.19).
+// "auto" is filled in as HF Trainer does (transformers/integrations/deepspeed.py).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TrainRecipe;
 
 namespace memtape::deepspeed {
 
-/// "zero_optimization". Sizes are numbers of elements.
+/// The member "zero_optimization". Its sizes are numbers of elements.
 struct ZeroConfig {
   int stage = 0;
   bool contiguous_gradients = true, reduce_scatter = true, overlap_comm = false;
@@ -35,14 +35,15 @@ struct ZeroConfig {
   bool allgather_sequential = false, use_all_reduce_for_fetch_params = false;
   bool memory_efficient_linear = true;
   bool offload_optimizer = false, offload_param = false;
-  std::int64_t hpz_partition_size = 1;  ///< ranks of a group that holds the parameters once more
+  /// The ranks of a group that holds the parameters once more.
+  std::int64_t hpz_partition_size = 1;
 };
 
-/// "optimizer": one that DeepSpeed makes itself.
+/// The member "optimizer", which DeepSpeed makes itself.
 struct ConfiguredOptimizer {
   enum class Kind { torch, fused_adam, cpu_adam };
   Kind kind = Kind::torch;
-  OptimizerName name = OptimizerName::adamw;  ///< of torch's
+  OptimizerName name = OptimizerName::adamw;  ///< one of torch's
   OptimizerImpl impl = OptimizerImpl::foreach;
 };
 
@@ -57,26 +58,27 @@ struct DsConfig {
   bool check_grad_overflow = false;
   bool scales_loss = false;  ///< float16 with a loss scale other than 1
   bool immediate_grad_update = false;
-  /// What the model was made under, with its parameters, or null: its buffers are in its dtype,
-  /// too.
+  /// The zero.Init under which the model and its parameters were made, or null. It gives buffers
+  /// its dtype, too.
   std::shared_ptr<ZeroInit> zero_init;
-  /// Adapters put into such a model have been cast to float32 (peft's autocast_adapter_dtype), and
-  /// stay so.
+  /// Adapters that were added to such a model were cast to float32 (peft's autocast_adapter_dtype)
+  /// and stay so.
   bool has_float32_adapters = false;
-  bool packed_sequences = true;        ///< memtape's own key: rows hold several sequences each
-  bool makes_under_zero_init = false;  ///< another: `zero_init`, of a program's own context
+  bool packed_sequences = true;  ///< memtape's own key: each row holds several sequences
+  /// Memtape's own key: `zero_init` is that of a program's own context.
+  bool makes_under_zero_init = false;
   std::optional<ConfiguredOptimizer> optimizer;
 
   bool partitions_gradients() const { return zero.stage >= 2; }
-  /// _do_optimizer_sanity_check: ZeRO 1 with float32 gradients of a bfloat16 model.
+  /// _do_optimizer_sanity_check: it is used by ZeRO 1 with float32 gradients of a bfloat16 model.
   bool uses_bf16_optimizer() const {
     return zero.stage == 1 && model_dtype == DType::bfloat16 &&
            grad_accum_dtype == DType::float32 && !zero.offload_optimizer;
   }
 };
 
-/// What stands for the sizes that are "auto": Trainer's numbers, or DeepSpeed's own defaults where
-/// a model is prepared before Trainer fills them in.
+/// What replaces sizes that are "auto": Trainer's numbers, or DeepSpeed's own defaults if a model
+/// is prepared before Trainer fills them in.
 enum class AutoSizes { filled_in, left_out };
 Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe,
                                 AutoSizes sizes = AutoSizes::filled_in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of FullyShardedDataParallel (FSDP1) that decide memory, by their names there
+// The options of FullyShardedDataParallel (FSDP1) that affect memory, under their names there
 // (torch/distributed/fsdp/fully_sharded_data_parallel.py, api.py).
 #pragma once
 
@@ -22,21 +22,21 @@ struct Options {
   ShardingStrategy sharding_strategy = ShardingStrategy::full_shard;
   std::optional<DType> param_dtype, reduce_dtype, buffer_dtype;  ///< MixedPrecision
   bool cast_root_forward_inputs = true;
-  bool cast_forward_inputs = false;  ///< of every unit
+  bool cast_forward_inputs = false;  ///< for every unit
   bool use_orig_params = false;
   BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
   bool forward_prefetch = false;
   bool cpu_offload = false;
-  bool sync_module_states = false;  ///< each unit's states are broadcast before it is cut
-  bool upcasts_trainable = false;   ///< accelerate makes flat parameters of 16 bits float32
-  bool wraps_layers = true;         ///< else the model is one unit
-  /// Modules are units that hold so many parameters beside the units in them
+  bool sync_module_states = false;  ///< the states of each unit are broadcast before it is divided
+  bool upcasts_trainable = false;   ///< accelerate turns 16-bit flat parameters into float32
+  bool wraps_layers = true;         ///< false: the whole model is one unit
+  /// A module is a unit if it holds that many parameters besides those of the units inside of it
   /// (size_based_auto_wrap_policy of torch/distributed/fsdp/wrap.py).
   std::optional<std::int64_t> min_num_params;
-  /// Modules of one trained weight are units, too: fsdp_auto_wrap_policy of peft 0.21.
+  /// Modules with one trained weight are units, too: fsdp_auto_wrap_policy of peft 0.21.
   bool wraps_trained_leaves = false;
   bool no_sync = true;  ///< while gradients are accumulated
-  Layout mesh{{}};      ///< axes "replicate" and "shard"
+  Layout mesh{{}};      ///< its axes are "replicate" and "shard"
 
   bool is_sharded() const { return sharding_strategy != ShardingStrategy::no_shard; }
   bool reshards_after_forward() const {

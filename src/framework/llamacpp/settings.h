@@ -17,12 +17,12 @@
 namespace memtape::llamacpp {
 
 enum class FlashAttention : std::uint8_t { off, on, automatic };
-/// What becomes of a sequence's embeddings, by the numbers that files have (pooling_type).
+/// What is done with the embeddings of a sequence, with the numbers that files use (pooling_type).
 enum class Pooling : std::int8_t { as_the_model = -1, none, mean, cls, last, rank };
 
-/// ggml's backends that are modelled; beside the CPU's.
+/// The backends of ggml that are modelled, beside the CPU's.
 enum class DeviceKind : std::uint8_t { cuda, rocm, sycl, vulkan, metal, opencl, rpc };
-/// As in the names of devices: "Vulkan".
+/// The beginning of the names of devices: "Vulkan".
 std::string_view prefix_of(DeviceKind kind);
 
 struct Settings {
@@ -36,20 +36,22 @@ struct Settings {
   bool kv_offload = true, op_offload = true, swa_full = false, mmap = false;
   bool cpu_moe = false;
   std::int64_t n_cpu_moe = 0;
-  std::vector<std::pair<std::string, std::string>> overrides;  ///< pattern, buffer type
+  /// A pattern, and the type of buffer.
+  std::vector<std::pair<std::string, std::string>> overrides;
   std::int64_t n_outputs_max = 0;
-  bool embeddings = false;  ///< are asked for
+  bool embeddings = false;  ///< they are asked for
   Pooling pooling = Pooling::as_the_model;
-  bool drafts = false;           ///< with the model's own draft block
-  std::int64_t n_snapshots = 0;  ///< of recurrent states before tokens that may be taken back
+  bool drafts = false;  ///< with the draft block of the model itself
+  /// Those of recurrent states, before tokens that may be taken back.
+  std::int64_t n_snapshots = 0;
   ggml::Type draft_type_k = ggml::Type::f16, draft_type_v = ggml::Type::f16;
-  std::int64_t draft_gpu_layers = -1;  ///< of a model that drafts
+  std::int64_t draft_gpu_layers = -1;  ///< those of a model that drafts
   std::optional<FileType> quantize, draft_quantize;
   Build build;
   DeviceKind device_kind = DeviceKind::cuda;
   std::vector<int> device_numbers{0};
-  std::optional<Bytes> host_memory;  ///< what to fit in without a GPU
-  int capability = 890;              ///< of the GPUs, as ggml counts
+  std::optional<Bytes> host_memory;  ///< the memory in which it must fit without a GPU
+  int capability = 890;              ///< that of the GPUs, as ggml counts it
   std::vector<std::string> warnings;
 
   int gpus() const { return static_cast<int>(device_numbers.size()); }
@@ -61,13 +63,13 @@ Result<Settings> read_settings(const ServeRequest& request);
 /// The sizes of a context.
 struct ContextSizes {
   std::int64_t n_ctx = 0, n_ctx_seq = 0, n_batch = 0, n_ubatch = 0, n_outputs_max = 0;
-  std::int64_t streams = 1;  ///< caches that sequences do not share
+  std::int64_t streams = 1;  ///< the number of caches that sequences do not share
   std::int64_t n_gpu_layers = 0;
 };
 
 ContextSizes context_sizes(const Settings& settings, const Hyperparameters& hp);
 
-/// Whether the cache of latents holds no values beside them.
+/// Whether the cache of latents holds no values in addition.
 inline bool latent_alone(const Hyperparameters& hp, const Settings& settings) {
   return hp.is_mla() && settings.build.drops_latent_values();
 }

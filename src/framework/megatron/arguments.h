@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments: what Megatron-LM's programs are told, resolved as megatron/training/arguments.py's
-// validate_args does: every default spelled out, sizes checked against each other. They come from a
-// launch command (a configuration of model_type "megatron") or from a transformers configuration
-// and the options of --strategy.
+// Arguments: what Megatron-LM's programs are told, resolved as validate_args of
+// megatron/training/arguments.py does: every default is spelled out, and sizes are checked against
+// each other. They come from a launch command (a configuration of model_type "megatron"), or from a
+// transformers configuration and the options of --strategy.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ enum class Activation { gelu, swiglu, squared_relu };
 enum class AttentionBackend { automatic, fused, flash, unfused, local };
 enum class Recompute { none, selective, full };
 
-/// Multi-latent attention; `on` false: q, k, v come from one product.
+/// Multi-latent attention. If `on` is false, one product makes q, k and v.
 struct MlaArguments {
   bool on = false;
   std::int64_t q_lora_rank = 0, kv_lora_rank = 512, qk_head_dim = 128, qk_pos_emb_head_dim = 64,
                v_head_dim = 128;
 };
 
-/// Mamba's mixer.
+/// The sizes of Mamba's mixer.
 struct MambaArguments {
   std::int64_t heads = 0, head_dim = 64, state = 128, groups = 8;
 };
@@ -53,20 +53,21 @@ struct Arguments {
   MoeArguments moe;
   MlaArguments mla;
   MambaArguments mamba;
-  std::string hybrid_layers, mtp_layers;  ///< a letter a layer, of hybrid models
+  std::string hybrid_layers, mtp_layers;  ///< one letter for each layer of a hybrid model
   std::int64_t mtp_num_layers = 0;
-  bool mtp_repeats_layer = false;                           ///< one layer serves all depths
-  std::optional<std::int64_t> mtp_stage;                    ///< of the layout; none: the last
-  std::int64_t decoder_layers = 0, decoder_seq_length = 0;  ///< T5's
+  bool mtp_repeats_layer = false;         ///< one layer serves all depths
+  std::optional<std::int64_t> mtp_stage;  ///< the stage in the layout; not set: the last one
+  std::int64_t decoder_layers = 0, decoder_seq_length = 0;  ///< for T5
 
   std::int64_t seq_length = 0, micro_batch_size = 1, num_microbatches = 1;
 
   std::int64_t gpus = 1, tp = 1, pp = 1, vpp = 1, cp = 1, dp = 1, ep = 1, etp = 1;
   bool sequence_parallel = false;
-  bool rings_keys = false;  ///< context parallel by "p2p": keys and values go round the ring
+  bool rings_keys = false;  ///< context parallelism by "p2p": keys and values go around the ring
   std::int64_t microbatch_group_size = 1;
-  bool overlaps_p2p = true, overlaps_p2p_flush = false;  ///< of interleaved schedules
-  std::vector<std::vector<std::int64_t>> stage_layers;   ///< [pp rank][virtual stage]: how many
+  bool overlaps_p2p = true, overlaps_p2p_flush = false;  ///< for interleaved schedules
+  /// The number of layers, by [pp rank][virtual stage].
+  std::vector<std::vector<std::int64_t>> stage_layers;
 
   DType params_dtype = DType::float32;
   bool grad_reduce_in_fp32 = false;
@@ -80,7 +81,8 @@ struct Arguments {
   double clip_grad = 1.0;
   bool decoupled_lr = false;
   bool muon = false;
-  bool layer_wise = false;  ///< Muon with the distributed optimizer: whole parameters are dealt out
+  /// Muon with the distributed optimizer: whole parameters are assigned to ranks.
+  bool layer_wise = false;
   std::int64_t muon_steps = 5;
 
   bool transformer_engine = true;
@@ -88,28 +90,30 @@ struct Arguments {
   bool gradient_accumulation_fusion = true, bias_activation_fusion = true,
        masked_softmax_fusion = true, attention_softmax_in_fp32 = false,
        cross_entropy_loss_fusion = false, cross_entropy_te = false;
-  /// For how many micro-batches the output layer's weight gradient waits (0: for all); none: it
-  /// does not.
+  /// The number of micro-batches for which the weight gradient of the output layer is deferred; 0
+  /// means all. If it is not set, it is not deferred.
   std::optional<std::int64_t> wgrad_deferral_limit;
   bool fp8 = false, fp8_param_gather = false;
-  bool fp8_blocks = false;       ///< a scale for each block of elements (mxfp8, blockwise)
-  bool tp_comm_overlap = false;  ///< products overlap with the tensor parallel group's messages
+  bool fp8_blocks = false;  ///< each block of elements has a scale (mxfp8, blockwise)
+  /// Products overlap with the messages of the tensor parallel group.
+  bool tp_comm_overlap = false;
   bool creates_attention_mask = true, deterministic = false;
   bool deterministic_attention = false;  ///< NVTE_ALLOW_NONDETERMINISTIC_ALGO=0
-  bool pretrain_loop = true;  ///< Megatron-LM's training program, not a loop of one's own
-  std::optional<Bytes> cublas_workspace;  ///< of CUBLAS_WORKSPACE_CONFIG
+  bool pretrain_loop = true;  ///< Megatron-LM's training program; false: a user's own loop
+  std::optional<Bytes> cublas_workspace;  ///< from CUBLAS_WORKSPACE_CONFIG
   bool counts_zeros = false;              ///< --log-num-zeros-in-grad
-  bool scales_loss = false;    ///< fp16 with a dynamic loss scale: no update in the first steps
-  bool saves_between = false;  ///< a checkpoint before the last step, and the cache emptied for it
-  bool fused_kernels = true;   ///< Transformer Engine or Apex is there: FusedAdam, fused softmax
+  bool scales_loss = false;  ///< fp16 with a dynamic loss scale: the first steps do not update
+  /// A checkpoint is saved before the last step, and the cache is emptied for it.
+  bool saves_between = false;
+  bool fused_kernels = true;  ///< Transformer Engine or Apex is installed: FusedAdam, fused softmax
 
   Recompute recompute = Recompute::none;
-  bool recompute_block = false;  ///< --recompute-method block, else uniform
+  bool recompute_block = false;  ///< --recompute-method block; false: uniform
   std::int64_t recompute_num_layers = 1;
   std::vector<std::string> recompute_modules{"core_attn"};
 
-  /// --fine-grained-activation-offloading: whose saved tensors go to the host, from how many
-  /// elements.
+  /// --fine-grained-activation-offloading: the modules whose saved tensors go to the host, and the
+  /// least number of elements of such a tensor.
   std::vector<std::string> offload_modules;
   std::int64_t min_offloaded_tensor_size = std::int64_t{1} << 20;
 
@@ -118,7 +122,7 @@ struct Arguments {
   bool offloads(std::string_view module) const;
 };
 
-/// Reads and checks them; what does not divide is an error that says what would.
+/// Reads and checks the arguments. If sizes do not divide, the error says what would.
 Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe);
 
 }  // namespace memtape::megatron

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Megatron's arguments as JSON, by the names of argparse's attributes: what a launch command would
-// have set.
+// Megatron's arguments as JSON, under the names of argparse's attributes, as a launch command would
+// have set them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace memtape::megatron {
 
-/// Each argument once; the last value counts.
+/// Each argument occurs once; its last value counts.
 class Attributes {
  public:
   void number(std::string_view name, std::int64_t value);

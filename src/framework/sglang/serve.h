@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SGLang as an engine of `memtape serve`: the weights as its layers hold them, and the pools that
-// it makes of the rest of its share. Its versions' defaults are in versions.h; the rules are of
-// 0.5.23.
+// it makes of the rest of its share. versions.h has the defaults of its releases; the rules are
+// those of 0.5.23.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace memtape::sglang {
 
 Result<ServeAnswer> serve(const ServeRequest& request);
 
-/// SGLang's own spellings (srt/arg_groups/fields), beside the contract's common ones.
+/// SGLang's own spellings (srt/arg_groups/fields), beside those that all engines share.
 inline constexpr std::array kFlags{
     ServeFlag{"--mem-fraction-static --gpu-memory-utilization", "X",
               "share of the free memory for weights and caches (by the device)"},
@@ -69,7 +69,7 @@ inline constexpr std::array<MeantFlag, 2> kMeant{
     {{"--batch-size", "--max-running-requests N: requests at a time"},
      {"--mmproj", "SGLang reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
 
-/// The image has no entry point that serves.
+/// The image has no entry point that starts a server.
 inline constexpr PlannedServer kPlanned{.tensor_parallel = "tp-size",
                                         .length = "context-length",
                                         .sequences = "max-running-requests",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServerArgs: SGLang's arguments after every default has been resolved, as far as they decide
-// memory, with the settings that the model is built with (its layers come from vLLM's).
+// ServerArgs: SGLang's arguments after every default has been resolved, as far as they affect
+// memory, with the settings for building the model, whose layers are vLLM's.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,14 @@ struct ServerArgs {
   std::optional<std::int64_t> max_running_requests, max_total_tokens, max_mamba_cache_size;
   double swa_full_tokens_ratio = 0.8, mamba_full_memory_ratio = 0.9;
   bool radix_cache = true;
-  bool tracks_states = false;  ///< extra_buffer: a request has two more slots of recurrent states
+  bool tracks_states = false;  ///< extra_buffer: a request has two more slots for recurrent states
   bool cuda_graphs = true;
-  bool hybrid_swa = false;  ///< sliding layers have a pool of their own
-  int replicas = 1;         ///< whole servers of data parallelism
-  vllm::Settings model;     ///< of rank 0
+  bool hybrid_swa = false;  ///< the layers with a window have their own pool
+  int replicas = 1;         ///< the number of whole servers in data parallelism
+  vllm::Settings model;     ///< that of rank 0
 };
 
-/// `warnings` takes what was given but is not modelled.
+/// `warnings` receives what was given and is not modelled.
 Result<ServerArgs> resolve(const ServeRequest& request, const Config& whole,
                            std::vector<std::string>& warnings);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dialect: all that a training framework is to memtape, in one description that lies in its folder,
-// src/framework/NAME/dialect.cpp: how its options are read, what it makes of a request, how its
-// ranks run, what lies outside the allocator, what could be advised, planned, timed and exported.
-// framework/dialects.cpp lists them.
+// Dialect: everything that memtape knows about a training framework, in one description, which is
+// in the framework's folder, src/framework/NAME/dialect.cpp: how its options are read, what it
+// makes of a request, how its ranks run, what lies outside of the allocator, and what can be
+// advised, planned, timed and exported. framework/dialects.cpp lists all of them.
 //
-// A member that has no default must be set; a null function means what its comment says. Test:
+// A member without a default must be set. The comment of a function says what null means. Test:
 // tests/framework/dialects.
 #pragma once
 
@@ -24,26 +24,29 @@
 
 namespace memtape {
 
-/// The axis of a mesh that takes all GPUs where no size is given.
+/// The axis of a mesh that takes all GPUs if no size is given.
 enum class MeshAxis : std::uint8_t { data, tensor, pipeline, context };
 
-/// How the plain loop's data parallel wrappers share what they hold, for their space of plans.
+/// How the plain loop's data parallel wrappers can share what they hold. Their space of plans uses
+/// it.
 struct DataParallelChoices {
-  bool has_zero_stages = false;  ///< DeepSpeed's, which decide what may lie in host memory
-  bool takes_ds_config = false;  ///< beside other ways of sharing: a stage is one that it names
+  bool has_zero_stages = false;  ///< DeepSpeed's stages, which decide what may lie in host memory
+  bool takes_ds_config = false;  ///< a ds_config may name the stage, beside other ways of sharing
   bool replicates = false;       ///< DDP
   bool shards = false;           ///< FSDP
-  bool has_mesh = false;         ///< of replicas and shards, by "mesh" of its strategy
+  bool has_mesh = false;         ///< replicas and shards, set by "mesh" in its strategy
   std::string_view cut_again = {},
-                   kept_whole = {};  ///< a member of its strategy: after the forward
+                   /// The member of its strategy that keeps parameters whole after the forward.
+      kept_whole = {};
 };
 
-/// How every plan shares what it holds where the asker's own options say so.
+/// How every plan shares what it holds, if the user's own options say it.
 struct SaidSharing {
   enum class Shards : std::uint8_t { unsaid, none, cut_again, kept_whole };
-  Shards shards = Shards::unsaid;  ///< whether FSDP cuts parameters, and again after the forward
-  bool has_engine = false;         ///< DeepSpeed, by a ds_config
-  std::int64_t zero = 0;           ///< the stage that it names
+  /// Whether FSDP divides parameters, and divides them again after the forward.
+  Shards shards = Shards::unsaid;
+  bool has_engine = false;  ///< a ds_config asks for DeepSpeed
+  std::int64_t zero = 0;    ///< the stage that the ds_config names
   bool offloads_optimizer = false, offloads_parameters = false;
 };
 
@@ -53,7 +56,8 @@ enum class PlanSpace : std::uint8_t { none, data_parallel, trainer, megatron, to
 /// The program that a plan is exported for (src/exports).
 enum class ExportedProgram : std::uint8_t { none, plain_loop, trainer, pretrain_gpt, torchtitan };
 
-/// The framework's place among those that are planned where nobody names one; 0: it is not.
+/// The place of the framework among those that are planned if nobody names one. 0 means that it is
+/// not planned.
 struct PlannedPlace {
   int on_one_gpu = 0, on_many = 0;
 };
@@ -62,33 +66,35 @@ struct PlannedPlace {
 enum class RealStep : std::uint8_t { none, plain_loop, trainer };
 
 struct Dialect {
-  Framework framework;                  ///< its name and how its options are read
-  std::span<const family::Task> tasks;  ///< that its program is modelled for
-  std::vector<Package> (*packages)(const TrainRecipe& recipe);  ///< whose releases decide
+  Framework framework;                  ///< its name, and how its options are read
+  std::span<const family::Task> tasks;  ///< those for which its program is modelled
+  /// Those whose releases decide the figures.
+  std::vector<Package> (*packages)(const TrainRecipe& recipe);
   /// The recipe with what the model's configuration decides.
   TrainRecipe (*settle)(TrainRecipe recipe, const Config& config);
-  /// The ranks that see sequences of their own.
+  /// The number of ranks that see different sequences.
   Result<std::int64_t> (*data_ranks)(const Config& config, const TrainRecipe& recipe);
   Result<TrainPlanPointer> (*plan)(const Config& config, const TrainRecipe& recipe);
-  /// The ranks, those that run alike together.
+  /// The ranks, in classes of ranks that run alike.
   Result<std::vector<torch::RankClass>> (*ranks)(const TrainPlan& plan, const Config& config);
-  /// The whole program of one rank, on ghost tensors.
+  /// Runs the whole program of one rank on ghost tensors.
   Result<torch::TrainRun> (*run)(const TrainPlan& plan, const Config& config,
                                  const ghost::DeviceTraits& device, int rank);
 
   MeshAxis spreads_over = MeshAxis::data;
-  bool counts_one_rank = false;  ///< parameters are those of a rank, where there are several GPUs
-  bool runs_every_micro_batch = false;  ///< none is taken to repeat the one before
-  /// Whether sizes depend on how tokens are spread over experts; null: no.
+  /// On several GPUs, the counts of parameters are those of one rank.
+  bool counts_one_rank = false;
+  bool runs_every_micro_batch = false;  ///< no micro-batch is assumed to repeat the one before
+  /// Whether sizes depend on how tokens are spread over experts. If it is null, they do not.
   bool (*depends_on_routing)(const TrainRecipe& recipe) = nullptr;
-  /// Warnings of its own; null: none.
+  /// The framework's own warnings. If it is null, there are none.
   std::vector<std::string> (*warnings)(const Config& config, const TrainRecipe& recipe) = nullptr;
   LeverWords levers = {};
 
   time::FrameworkHabits time;
   PlanSpace space = PlanSpace::none;
   DataParallelChoices sharing = {};
-  /// Null: its own options say nothing that a space does not decide.
+  /// If it is null, the framework's own options decide nothing that a space does not decide.
   SaidSharing (*said_sharing)(const TrainRecipe& recipe) = nullptr;
   PlannedPlace planned = {};
   ExportedProgram exported = ExportedProgram::none;

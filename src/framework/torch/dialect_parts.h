@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the dialects of several frameworks have in common: tasks, packages, what a model's
-// configuration decides of a recipe, how a plan is handed to a program, and ranks that run alike.
+// configuration decides in a recipe, how a plan is handed to a program, and ranks that run alike.
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@
 
 namespace memtape::torch {
 
-/// All that families have a loss for: of text, encoder-decoders, classifiers of text, the others.
+/// All tasks for which families have a loss: first those of text, then encoder-decoders, then
+/// classifiers of text, and then the others.
 inline constexpr auto kAllTasks = std::to_array<family::Task>(
     {family::Task::causal_lm, family::Task::masked_lm, family::Task::image_text_to_text,
      family::Task::seq2seq_lm, family::Task::sequence_classification,
@@ -20,12 +21,12 @@ inline constexpr auto kAllTasks = std::to_array<family::Task>(
      family::Task::zero_shot_image_classification, family::Task::speech_seq2seq});
 /// Decoders and encoders of text, whose tokens and labels have one length.
 inline constexpr std::span kTextTasks = std::span(kAllTasks).first(3);
-/// Those and encoder-decoders.
+/// These and encoder-decoders.
 inline constexpr std::span kLanguageTasks = std::span(kAllTasks).first(4);
-/// Those and classifiers of text.
+/// These and classifiers of text.
 inline constexpr std::span kTasksWithClasses = std::span(kAllTasks).first(8);
 
-// Options that several frameworks have no use for.
+// Options for which several frameworks have no use.
 inline constexpr AbsentOption kNoSchedule{"schedule", "pipeline schedule",
                                           "--framework torch-pp or megatron-core"};
 inline constexpr AbsentOption kNoOffload{"offload", "offloading that is modelled",
@@ -35,32 +36,32 @@ inline constexpr AbsentOption kNoFreezing{"freeze", "parameters frozen by name"}
 inline constexpr AbsentOption kNoTrainedLayers{"train-last-layers", "layers that are not trained"};
 inline constexpr AbsentOption kNoUpcasting{"upcast-trained", "layers that are not trained"};
 
-/// torch and transformers, and peft with adapters.
+/// The packages torch and transformers, and peft if there are adapters.
 std::vector<Package> packages_of_families(const TrainRecipe& recipe);
 
-/// At most as many tokens as the model has positions, where nobody says a length.
+/// If nobody names a length, it is at most as many tokens as the model has positions.
 TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
-/// The modules that peft adapts in such a model, where nobody names them.
+/// If nobody names them, these are the modules that peft adapts in such a model.
 TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config);
-/// Both.
+/// Applies both.
 TrainRecipe settled(TrainRecipe recipe, const Config& config);
 
-/// What tensor, pipeline and context parallel ranks leave of the GPUs.
+/// The GPUs divided by the tensor, pipeline and context parallel ranks.
 Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe);
-/// One rank's, whatever the GPUs: they share each sequence.
+/// It is one, however many GPUs there are, because they share each sequence.
 Result<std::int64_t> one_data_rank(const Config& config, const TrainRecipe& recipe);
 
-/// The plan of a framework without options of its own.
+/// The plan of a framework that has no options of its own.
 Result<TrainPlanPointer> plan_without_options(const Config& config, const TrainRecipe& recipe);
 
-/// The ranks that `classes` tells apart by the framework's own options in the plan.
+/// The classes of ranks that `classes` makes by the framework's own options in the plan.
 template <class Own,
           Result<std::vector<RankClass>> (*classes)(const Config&, const TrainRecipe&, const Own&)>
 Result<std::vector<RankClass>> ranks_with(const TrainPlan& plan, const Config& config) {
   return classes(config, plan.common, own_options<Own>(plan));
 }
 
-/// One rank of `program`, which takes the framework's own options beside the recipe.
+/// Runs one rank of `program`, which takes the framework's own options in addition to the recipe.
 template <class Own, Result<TrainRun> (*program)(const Config&, const TrainRecipe&, const Own&,
                                                  const ghost::DeviceTraits&, int rank)>
 Result<TrainRun> run_with(const TrainPlan& plan, const Config& config,
@@ -68,7 +69,7 @@ Result<TrainRun> run_with(const TrainPlan& plan, const Config& config,
   return program(config, plan.common, own_options<Own>(plan), device, rank);
 }
 
-/// All GPUs run the same program on the same sizes.
+/// The one class of GPUs that all run the same program on the same sizes.
 Result<std::vector<RankClass>> alike_ranks(const TrainPlan& plan, const Config& config);
 
 }  // namespace memtape::torch

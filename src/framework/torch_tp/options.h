@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of a tensor parallel program: how many GPUs share a layer, by which plan, and whether
-// the other GPUs shard what is left by fully_shard (2D: mesh ("dp", "tp"), tp fastest).
+// the other GPUs shard the rest by fully_shard (2D: the mesh is ("dp", "tp"), in which tp is the
+// fastest axis).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Options {
   bool sequence_parallel = false, loss_parallel = false;
   Plan plan;
   std::optional<fsdp2::Options> fsdp2;
-  Layout layout{{}};  ///< axes "shard" and "tp"
+  Layout layout{{}};  ///< its axes are "shard" and "tp"
 
   Mesh mesh(std::int64_t rank) const { return {size, layout.coordinate(rank, "tp")}; }
 };

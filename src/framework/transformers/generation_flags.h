@@ -11,10 +11,10 @@
 
 namespace memtape::transformers {
 
-/// Reads them into `recipe`, whose cache and beams are known.
+/// Reads the flags into `recipe`, whose cache and beams must be known.
 Result<void> read_generation_flags(const ServeRequest& request, GenerateRecipe& recipe);
 
-/// Those that were given, as they were.
+/// The flags that were given, with their values.
 std::vector<Setting> generation_settings(const ServeOptions& options);
 
 }  // namespace memtape::transformers

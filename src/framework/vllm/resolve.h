@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resolution of vLLM's configuration: what was given, what the model's configuration says, and
-// the defaults that depend on the device (vllm/engine/arg_utils.py, vllm/config).
+// Resolves vLLM's configuration: what was given, what the model's configuration says, and the
+// defaults that depend on the device (vllm/engine/arg_utils.py, vllm/config).
 #pragma once
 
 #include <string>
@@ -14,25 +14,26 @@
 
 namespace memtape::vllm {
 
-/// The model's configuration with what `flag` (--hf-overrides) says in its place.
+/// The model's configuration, with the changes that `flag` (--hf-overrides) makes.
 Result<Config> with_overrides(const ServeRequest& request, std::string_view flag);
 
-/// The part of a configuration that describes the text model: nested in multimodal ones.
+/// The part of a configuration that describes the text model, which is nested in multimodal
+/// configurations.
 Config text_config(const Config& config);
 
-/// Whether the server takes neither images nor videos, so that their encoders are not made
+/// Whether the server takes neither images nor videos, so that it does not make their encoders
 /// (interfaces.py, _mark_tower_model: --language-model-only, or --limit-mm-per-prompt of 0).
 Result<bool> serves_text_alone(const ServeOptions& options, const Config& config);
-/// `config` with empty objects in the place of its encoders.
+/// `config` with its encoders replaced by empty objects.
 Config without_encoders(const Config& config);
 
 /// A warning for models with encoders of images or sound, which are not modelled.
 void warn_of_towers(const Config& config, std::vector<std::string>& warnings);
 
-/// The device that `engine` runs on; it must be known how much memory it has.
+/// The device on which `engine` runs. The size of its memory must be known.
 Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine);
 
-/// Settings of rank 0; `warnings` takes what was given but is not modelled.
+/// The settings of rank 0. `warnings` receives what was given and is not modelled.
 Result<Settings> resolve(const ServeRequest& request, const Config& config,
                          std::vector<std::string>& warnings);
 

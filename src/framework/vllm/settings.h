@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings: vLLM's configuration after every default has been resolved (vllm/config, EngineArgs),
-// as far as it decides memory. One Settings describes one rank: `parallel` says which.
+// as far as it affects memory. One Settings describes one rank, which `parallel` names.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct Parallel {
   int tp = 1, tp_rank = 0;
   int pp = 1, pp_rank = 0;
   int dp = 1, dp_rank = 0;
-  int dcp = 1;  ///< ranks of a tensor parallel group that each hold a part of a context
+  int dcp = 1;  ///< the ranks of a tensor parallel group that each hold a part of a context
   bool expert_parallel = false;
 
   bool first_stage() const { return pp_rank == 0; }
   bool last_stage() const { return pp_rank == pp - 1; }
 };
 
-/// The allocator under test, and what is outside it.
+/// The allocator that is simulated, and what is outside of it.
 struct DeviceFacts {
   ghost::DeviceTraits traits;
   std::string name = "NVIDIA A100-SXM4-80GB";
@@ -46,26 +46,26 @@ struct DeviceFacts {
 
 enum class KvDType : std::uint8_t { model, bfloat16, float16, fp8 };
 
-/// Which engine and model runner: the V0 engine, the V1 engine with its first runner and with its
-/// second one.
+/// The engine and its model runner: the V0 engine, and the V1 engine with its first or its second
+/// runner.
 enum class Runner : std::uint8_t { v0, v1, v2 };
 
 /// SpeculativeConfig: who proposes tokens (n-grams of the text, the model's own predictor, an EAGLE
-/// head, a smaller model), and how many a step.
+/// head, or a smaller model), and how many in each step.
 enum class Proposer : std::uint8_t { none, ngram, mtp, eagle, eagle3, draft_model };
 struct Speculation {
   Proposer proposer = Proposer::none;
   std::int64_t tokens = 0;
-  std::shared_ptr<const Config> drafter{};    ///< of a checkpoint of its own
-  std::vector<std::int64_t> target_layers{};  ///< whose inputs EAGLE-3 reads
+  std::shared_ptr<const Config> drafter{};    ///< that of a separate checkpoint
+  std::vector<std::int64_t> target_layers{};  ///< the layers whose inputs EAGLE-3 reads
 
-  /// A drafter that reads the target's hidden states.
+  /// Whether the drafter reads the target's hidden states.
   bool reads_target() const {
     return proposer == Proposer::mtp || proposer == Proposer::eagle || proposer == Proposer::eagle3;
   }
 };
 
-/// LoRAConfig: room for adapters beside every linear layer.
+/// LoRAConfig: room for adapters at every linear layer.
 struct LoraSettings {
   std::int64_t adapters = 1, rank = 16;
 };
@@ -76,34 +76,38 @@ struct Settings {
   DType dtype = DType::bfloat16;
   KvDType kv_dtype = KvDType::model;
   std::int64_t max_model_len = 0;
-  bool fits_length = false;  ///< --max-model-len -1: what the cache holds, at most max_model_len
+  /// --max-model-len -1: as much as the cache can hold, at most max_model_len.
+  bool fits_length = false;
   std::int64_t max_num_seqs = 0;
   std::int64_t max_num_batched_tokens = 0;
   double gpu_memory_utilization = 0.92;  ///< vllm/config/cache.py
   std::optional<Bytes> kv_cache_memory_bytes;
   std::optional<std::int64_t> num_gpu_blocks_override;
-  std::optional<std::int64_t> block_size;  ///< as given; backends and hybrid models choose theirs
+  /// As it was given; backends and hybrid models choose their own.
+  std::optional<std::int64_t> block_size;
   bool enforce_eager = false;
   bool compiles = false;  ///< with Inductor (compilation mode 3)
-  /// CUDA graphs of whole decode steps, and of the pieces between attention layers.
+  /// Whether there are CUDA graphs of whole decode steps, and of the pieces between attention
+  /// layers.
   bool full_graphs = false, piecewise_graphs = false;
   std::vector<std::int64_t> capture_sizes{};
-  std::string ssm_dtype{};  ///< --mamba-ssm-cache-dtype, empty: auto
+  std::string ssm_dtype{};  ///< --mamba-ssm-cache-dtype; empty means auto
   bool prefix_caching = true;
   bool hybrid_kv_cache = true;
   bool async_scheduling = true;
   bool estimate_cuda_graphs = true;  ///< VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
-  bool flashinfer = false;           ///< its kernels can be built or are installed
-  /// The V0 engine's profile of chunked prefill ends before the sampler, as its logs show.
+  bool flashinfer = false;           ///< its kernels are installed or can be built
+  /// As its logs show, the V0 engine's profile of chunked prefill ends before the sampler.
   bool samples_in_profile = true;
-  bool sglang_layers = false;    ///< SGLang's, where they hold something else than vLLM's
+  bool sglang_layers = false;    ///< SGLang's layers replace vLLM's where they hold something else
   bool quantize_online = false;  ///< --quantization fp8 on an unquantized checkpoint
   std::optional<LoraSettings> lora;
   Speculation speculation;
   Parallel parallel;
   DeviceFacts device;
 
-  /// The worker around the runner. The second runner has a recent one, whatever asked for it.
+  /// Whether the worker around the runner is a recent one. The second runner always has a recent
+  /// one.
   bool counts_device() const {
     return runner == Runner::v2 || release.has(changes::kVllmWorkerCountsTheDevice);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// --speculative-config as vLLM resolves it (vllm/config/speculative.py): the method, from the name
-// of the drafter where it is not given, and the drafter's configuration as the target changes it.
+// --speculative-config as vLLM resolves it (vllm/config/speculative.py): the method, which follows
+// from the name of the drafter if it is not given, and the drafter's configuration with the changes
+// that the target makes.
 #pragma once
 
 #include <string>
@@ -12,11 +13,11 @@
 
 namespace memtape::vllm {
 
-/// The checkpoint that proposes, where the flag's value names one: "" for n-grams and for
-/// predictors within the model itself, which may be named again.
+/// The checkpoint that proposes, if the value of the flag names one. It is "" for n-grams and for
+/// predictors inside of the model itself, even if these are named.
 Result<std::string> drafter_name(const std::string& speculation);
 
-/// Needs the length and the runner of `settings`.
+/// The length and the runner of `settings` must be known.
 Result<void> read_speculation(const ServeRequest& request, const Config& target, Settings& settings,
                               std::vector<std::string>& warnings);
 

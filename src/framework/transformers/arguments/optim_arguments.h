@@ -12,31 +12,33 @@ namespace memtape::transformers {
 
 std::span<const Argument> optim_arguments();
 
-/// Whether it is an optimizer that only Trainer has, of bitsandbytes and others.
+/// Whether it is an optimizer that only Trainer has, such as those of bitsandbytes.
 bool is_other_optim(std::string_view name);
 
-/// optim for memtape's own --optimizer and --optimizer-impl; "" where Trainer has none such.
+/// The optim for memtape's own --optimizer and --optimizer-impl. It is "" if Trainer has no such
+/// optimizer.
 std::string_view optim_of(OptimizerName optimizer, std::optional<OptimizerImpl> impl);
 
 Result<void> set_optim(std::string_view name, TrainRecipe& recipe);
 
-/// The default where nobody says an optimizer: of releases that do not fuse it yet another.
+/// Sets the default if nobody names an optimizer. Older releases, which do not fuse it, have
+/// another one.
 void choose_optim(TrainRecipe& recipe);
 
-/// What optim and optim_args are together.
+/// Combines optim and optim_args.
 Result<void> settle_optim_args(TrainRecipe& recipe);
 
 inline bool is_low_rank(const TrainerRecipe& trainer) {
   return trainer.optim.starts_with("galore_") || trainer.optim.starts_with("apollo_");
 }
 
-/// Whether the optimizer takes singular vectors of gradients.
+/// Whether the optimizer computes singular vectors of gradients.
 inline bool decomposes(const TrainerRecipe& trainer) {
   return trainer.optim.starts_with("galore_") ||
          (trainer.optim.starts_with("apollo_") && trainer.low_rank.svd);
 }
 
-/// Each parameter steps as soon as its gradient is there.
+/// Whether each parameter steps as soon as its gradient exists.
 inline bool is_layerwise(const TrainerRecipe& trainer) {
   return is_low_rank(trainer) && trainer.optim.ends_with("_layerwise");
 }

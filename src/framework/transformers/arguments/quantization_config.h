@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// transformers' BitsAndBytesConfig (5.17, utils/quantization_config.py) as JSON: the fields memory
-// depends on become a QuantizationRecipe; one that is not modelled is an Error, one that is unknown
-// names the nearest.
+// Reads transformers' BitsAndBytesConfig (5.17, utils/quantization_config.py) as JSON: the fields
+// that affect memory become a QuantizationRecipe. A field that is not modelled is an Error; for an
+// unknown field, the Error names the nearest one.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace memtape::transformers {
 /// `--quantization JSON`
 Result<QuantizationRecipe> read_quantization_config(const std::string& text);
 
-/// peft's guide to quantization ("QLoRA-style training"): nf4 twice quantized, products in bf16.
+/// From peft's guide to quantization ("QLoRA-style training"): nf4 with double quantization, and
+/// products in bfloat16.
 inline constexpr std::string_view kQloraQuantization =
     R"({"load_in_4bit": true, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": true, )"
     R"("bnb_4bit_compute_dtype": "bfloat16"})";
