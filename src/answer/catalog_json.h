@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape gpus [ID]` and `memtape models [MODEL]`: what is known by name, as JSON.
+// `memtape gpus [ID]` and `memtape models [MODEL]`: what is known under a name, as JSON.
 #pragma once
 
 #include <map>
@@ -15,27 +15,27 @@
 
 namespace memtape::answer {
 
-/// The GPU of that id; all of them for "".
+/// The GPU with that id, or all GPUs for "".
 Result<std::vector<Gpu>> gpus_named(const std::string& id);
 
 std::string capability_text(const Gpu& gpu);
 std::string gpus_json(std::span<const Gpu> gpus);
 
-/// Whether `memtape train` has a ghost of the family.
+/// Whether `memtape train` can build the family.
 bool is_supported(std::string_view family);
 
 std::string models_json(std::span<const CatalogEntry> models = model_catalog());
 
-/// One model with everything a report of it needs.
+/// One model, with everything that a report about it needs.
 struct ModelFacts {
   const ModelSource& source;
-  const CatalogEntry* entry;  ///< null when it does not come from the catalog
-  std::string family;         ///< "" where there is no configuration
+  const CatalogEntry* entry;  ///< null if it does not come from the catalog
+  std::string family;         ///< "" if there is no configuration
 };
 
 ModelFacts facts_of(const ModelSource& source);
 
-/// "BF16" -> how many tensors.
+/// The number of tensors for each dtype, such as "BF16".
 std::map<std::string, std::int64_t> dtypes_of(const TensorList& header);
 
 std::string model_json(const ModelFacts& facts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// data/clusters.yaml as text, put into memtape when it is built.
+// data/clusters.yaml as text. It is embedded into memtape when it is built.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison of servers for people (a line each, the winner marked) and as JSON.
+// A comparison of servers as text, with a line for each and a mark at the winner, and as JSON.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace memtape::answer {
 
 std::string text(const Comparison& comparison);
-/// The winner alone, or that there is none.
+/// Only the winner, or a sentence that there is none.
 std::string quiet_text(const Comparison& comparison);
 std::string json(const Comparison& comparison);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that say what device there is; train and serve share them.
+// The options that describe the device. train and serve share them.
 #pragma once
 
 #include <span>
@@ -13,9 +13,9 @@ namespace memtape::answer {
 
 using OptionValues = std::span<const NamedValue>;
 
-/// The device of --gpu, --gpu-memory-bytes, --context-bytes, --driver-placement and
-/// PYTORCH_ALLOC_CONF; one of them. What `environment` (a launch command) sets goes before the
-/// variables outside.
+/// The device that --gpu, --gpu-memory-bytes, --context-bytes, --driver-placement and
+/// PYTORCH_ALLOC_CONF describe; it is one device. Variables in `environment`, which a launch
+/// command sets, take precedence over those outside.
 Result<ServeDevice> device_of(OptionValues values, OptionValues environment,
                               const Outside& outside);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scripts read from the program's exit, and callers beside the JSON of an answer
-// (docs/json.md).
+// What scripts learn from the exit code of the program, and what callers get together with the JSON
+// of an answer (docs/json.md).
 #pragma once
 
 namespace memtape::answer {

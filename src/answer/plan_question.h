@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape plan train` as typed, given its meaning: a field of plans for every framework that is
-// asked about, on every number of GPUs.
+// Gives `memtape plan train` its meaning: a field of plans for every framework that is asked about,
+// on every number of GPUs.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ namespace memtape::answer {
 struct PlanQuestion {
   std::vector<plan::Field> fields;
   DeviceSetup device;
-  std::unique_ptr<time::StepClock> clock;  ///< of all fields
+  std::unique_ptr<time::StepClock> clock;  ///< all fields use it
   plan::SearchOptions search;
-  std::vector<std::string> notes;  ///< frameworks that were left out, and what was assumed
+  std::vector<std::string> notes;  ///< the frameworks that were left out, and what was assumed
 };
 
 Result<PlanQuestion> plan_question(const RawOptions& options, const Config& config,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape plan serve MODEL`: which of the GPUs at hand hold so many users, each instance answered
-// exactly and timed by estimate.
+// `memtape plan serve MODEL`: which of the available GPUs can hold that many users. Each instance
+// is answered exactly, and its time is estimated.
 #pragma once
 
 #include "answer/options.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape plan train MODEL`: what fits, ranked, each plan with the command that answers for it.
+// `memtape plan train MODEL`: the plans that fit, in their ranking, each with the command that
+// answers for it.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace memtape::answer {
 
-/// Who watches the search, and may end it: the best so far is the answer then.
+/// Whoever watches the search and may end it. The answer is then the best so far.
 struct PlanWatch {
   std::function<bool()> stopped = [] { return false; };
   std::function<void(const plan::Progress&)> progress = [](const plan::Progress&) {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape serve MODEL`: one server's answer, or a line for each of several GPUs (--compare).
+// `memtape serve MODEL`: the answer for one server, or a line for each of several GPUs (--compare).
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ namespace memtape::answer {
 
 struct OneServer {
   ServeAnswer serve;
-  std::vector<std::string> by_hand;  ///< the arithmetic of a token's keys and values, where asked
+  /// The arithmetic of a token's keys and values, if it is asked for.
+  std::vector<std::string> by_hand;
 };
 
 using Serving = std::variant<OneServer, Comparison>;
@@ -23,7 +24,7 @@ Result<Serving> answer_serving(const ServeCommand& command, const Outside& outsi
 
 std::string json(const Serving& serving);
 
-/// Of a server: 0 or 1.
+/// The exit code for a server, which is 0 or 1.
 int exit_code(const Serving& serving, bool strict);
 
 }  // namespace memtape::answer

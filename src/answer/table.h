@@ -16,7 +16,7 @@ class Table {
 
   explicit Table(std::vector<Align> columns) : columns_(std::move(columns)) {}
 
-  /// As many cells as there are columns.
+  /// A row needs as many cells as there are columns.
   void add(Row row) { rows_.push_back(std::move(row)); }
   std::string text() const;
 
@@ -25,7 +25,7 @@ class Table {
   std::vector<Row> rows_;
 };
 
-/// `text`, or its beginning and "..." where it has more than `width` bytes; never cut within a
+/// `text`, or its beginning and "..." if it has more than `width` bytes. It is never cut within a
 /// character.
 std::string clipped(std::string_view text, std::size_t width);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape train MODEL`: one training's answer, or that of a question about many (--solve, --grid,
+// `memtape train MODEL`: the answer for one training, or to a question about many (--solve, --grid,
 // --compare).
 #pragma once
 
@@ -17,22 +17,22 @@
 
 namespace memtape::answer {
 
-/// The step of one training, predicted or recorded.
+/// The step of one training, which is predicted or recorded.
 struct OneTraining {
   TrainAnswer train;
-  std::vector<RuleOfThumb> rules;  ///< where they are asked for
+  std::vector<RuleOfThumb> rules;  ///< if they are asked for
 };
 
 using Training = std::variant<OneTraining, Solution, Grid, TrainComparison>;
 
-/// `trace`: keep what reports that draw time need. `largest`: rows of the table of the largest
-/// tensors.
+/// `trace` keeps what reports that draw time need. `largest` is the number of rows in the table of
+/// the largest tensors.
 Result<Training> answer_train(const RawOptions& options, bool trace, const Outside& outside,
                               std::size_t largest = PredictOptions{}.largest);
 
 std::string json(const Training& training);
 
-/// Of a training: 0 or 1.
+/// The exit code for a training, which is 0 or 1.
 int exit_code(const Training& training, bool strict);
 
 }  // namespace memtape::answer

@@ -8,8 +8,8 @@
 namespace memtape::answer {
 
 struct Solution {
-  std::string model, title;  ///< the title is the model with what was taken for it
-  std::string command;       ///< with the value, as a shell reads it
+  std::string model, title;  ///< the title is the model and what was assumed for it
+  std::string command;       ///< with the value that was found, as a shell reads it
   SolvedTraining solved;
   bool strict = false;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation: a launch command said in memtape's own words. `memtape -- COMMAND` is then the
-// command it names, with these options, and the warnings for what could not be said.
+// Translation: a launch command in memtape's own words. `memtape -- COMMAND` is then the command
+// that it names, with these options, and with warnings about what could not be expressed.
 #pragma once
 
 #include <string>
@@ -14,16 +14,17 @@ namespace memtape::launch {
 struct Translation {
   enum class Command : std::uint8_t { train, serve };
   Command command = Command::train;
-  std::string model;   ///< MODEL as `memtape train` takes it; "" when `config` holds it
-  std::string engine;  ///< of a serving command
-  std::string config;  ///< the model's configuration, when the command line itself describes it
+  std::string model;   ///< MODEL for `memtape train`; "" if `config` holds it
+  std::string engine;  ///< set for a serving command
+  std::string config;  ///< the model's configuration, if the command line itself describes it
   std::vector<std::pair<std::string, std::string>> options;      ///< ("micro-batch-size", "4")
-  std::vector<std::pair<std::string, std::string>> environment;  ///< of each process
+  std::vector<std::pair<std::string, std::string>> environment;  ///< that of each process
   Remarks remarks;
-  std::vector<std::string> program;    ///< what runs: "python3", "-m", "vllm..."
-  std::vector<std::string> arguments;  ///< its own words
-  std::span<const Flag> flags;         ///< its flags; they mean options
-  std::vector<UnknownFlag> unknown;    ///< arguments that it does not have
+  /// The words that start the program: "python3", "-m", "vllm..."
+  std::vector<std::string> program;
+  std::vector<std::string> arguments;  ///< the program's own words
+  std::span<const Flag> flags;         ///< the program's flags, which mean options
+  std::vector<UnknownFlag> unknown;    ///< arguments that the program does not have
 
   void add(std::string_view option, std::string value) {
     options.emplace_back(option, std::move(value));

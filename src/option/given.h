@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody gave for options, as text: names without dashes, and values as they were typed.
+// What was given for options, as text: names without dashes, and values as they were typed.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace memtape {
 using NamedValue = std::pair<std::string, std::string>;  ///< ("micro-batch-size", "4")
 using NamedValues = std::vector<NamedValue>;
 
-/// The last value given for an option, or null.
+/// The last value that was given for an option, or null.
 inline const std::string* last_value(std::span<const NamedValue> values, std::string_view name) {
   for (std::size_t i = values.size(); i-- > 0;)
     if (values[i].first == name) return &values[i].second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tables of options say to people: the help of a command, and a page of docs/options.md.
+// What tables of options show to people: the help of a command, and the page docs/options.md.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace memtape::option {
 
-/// Options under a heading of their own, behind the others.
+/// Options with their own heading, after the others.
 struct Section {
   std::string heading;
   Table table;
 };
 
-/// `memtape COMMAND --help`
+/// The text of `memtape COMMAND --help`.
 std::string help_text(const Syntax& syntax, std::span<const Section> more = {});
 
-/// A heading and tables of the options, in Markdown.
+/// A heading and the tables of the options, in Markdown.
 std::string help_markdown(const Syntax& syntax);
-/// The tables alone.
+/// Only the table.
 std::string table_markdown(const Table& table);
 
-/// "a whole number", "`bfd`, `wrapped`": what an option may say.
+/// What an option may be set to: "a whole number", "`bfd`, `wrapped`".
 std::string kind_text(const Option& option);
 
 }  // namespace memtape::option

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are JSON objects (a LoraConfig, a BitsAndBytesConfig): a table of the fields and what
-// each says, read into a plain struct. A field that is unknown is an error that names the nearest.
+// Reads values that are JSON objects (a LoraConfig, a BitsAndBytesConfig) into a plain struct, by a
+// table of the fields and of what each sets. An unknown field is an error that names the nearest
+// one.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +22,10 @@ struct JsonField {
   void (*read)(JsonReader& json, T& into);
 };
 
-/// null, or a list of texts.
+/// Reads null, or a list of texts.
 void read_texts(JsonReader& json, std::vector<std::string>& into);
 
-/// A switch, a number or a list of texts as it stands.
+/// Reads a switch, a number or a list of texts as it is.
 template <auto member, class T>
 void put_json(JsonReader& json, T& into) {
   auto& value = into.*member;
@@ -40,12 +41,12 @@ void put_json(JsonReader& json, T& into) {
 struct JsonSource {
   std::string_view option;            ///< "--peft"
   std::string_view config;            ///< "LoraConfig"
-  std::string_view hint;              ///< what the whole would look like
-  std::string_view passed_over = {};  ///< fields that change nothing, with spaces between
-  std::string_view empty_alone = {};  ///< fields that are modelled as long as they say nothing
+  std::string_view hint;              ///< an example of the whole value
+  std::string_view passed_over = {};  ///< fields that change nothing, separated by spaces
+  std::string_view empty_alone = {};  ///< fields that are modelled as long as they are empty
 };
 
-/// A field of those two lists, or one that is in none.
+/// Reads a field that is in these two lists, or in none.
 void read_other(JsonReader& json, const JsonSource& source, const std::string& name,
                 std::vector<std::string_view> known);
 

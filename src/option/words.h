@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of one command, read against the table of its options: the one reader behind the
+// Reads the words of one command against the table of its options. It is the one reader behind the
 // command line, the library, MCP and HTTP.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace memtape::option {
 
-/// Words as a shell hands them over.
+/// Words as a shell passes them.
 using Arguments = std::span<const char* const>;
 
 struct Operand {
@@ -31,49 +31,50 @@ struct Syntax {
   std::vector<Operand> operands = {};
   Table table = {};
   std::string_view summary = {}, example = {};  ///< for the help
-  std::function<std::string()> help = {};       ///< in place of the help that the tables make
-  bool takes_tail = false;                      ///< what stands behind a -- is another program's
-  bool last_counts =
-      false;  ///< as other programs' parsers have it: an option may be said again, and an empty word is no value
-  bool truths_follow = false;  ///< "--switch false", as Python's parsers take it
-  /// What else a word may be that is no option: an error, or nothing.
+  std::function<std::string()> help = {};       ///< replaces the help that is made from the tables
+  bool takes_tail = false;                      ///< what follows a -- belongs to another program
+  /// As in other programs' parsers: an option may be given again, and an empty word is not a value.
+  bool last_counts = false;
+  /// A switch may be followed by its value, "--switch false", as Python's parsers allow.
+  bool truths_follow = false;
+  /// What a word may be that is no option: an error, or nothing.
   std::function<std::optional<Error>(std::string_view typed)> unknown = {};
 };
 
 /// An option as it was typed.
 struct Typed {
   const Option* option;
-  std::string value;  ///< "true" of a switch, "" where the value was left out
+  std::string value;  ///< "true" for a switch, "" if the value was left out
 };
 
 struct Words {
   std::vector<std::string> operands;
-  std::vector<Typed> typed;       ///< in that order
-  std::vector<std::string> tail;  ///< behind the --
-  Table table;                    ///< what they were read against
+  std::vector<Typed> typed;       ///< in the order in which they were typed
+  std::vector<std::string> tail;  ///< the words after the --
+  Table table;                    ///< the table against which they were read
   bool asks_help = false;
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   /// The last value that was typed for it, or null.
   const std::string* find(std::string_view name) const;
   std::string text(std::string_view name, std::string_view otherwise = {}) const;
-  /// The last value that was typed for it, else its default as the help shows it.
+  /// The last value that was typed for it, or else its default, as the help shows it.
   std::string text_or_default(std::string_view name) const;
-  /// The same as a number; nothing where its default is none.
+  /// The same as a number. It is nothing if the default is no number.
   std::optional<std::int64_t> whole(std::string_view name) const;
   std::string operand(std::size_t index = 0) const;
 };
 
-/// An error for a value that its option does not take, for the options in `own`.
+/// An error for a value that its option does not take. It checks the options in `own`.
 Result<void> check_values(const Words& words, std::span<const Option> own);
 
-/// "-h --help", which commands that people type take.
+/// "-h --help", for commands that people type.
 extern const Option kHelp;
 
 Result<Words> read_words(const Syntax& syntax, Arguments arguments);
 
-/// An option as a program gives it: by its name, with - or _, and a value that is a text, a list, a
-/// truth, or nothing.
+/// An option as a program gives it: by its name, with - or _, and with a value that is a text, a
+/// list, a truth value or nothing.
 struct GivenValue {
   std::string name;
   std::vector<std::string> texts = {};
@@ -81,17 +82,17 @@ struct GivenValue {
   bool is_list = false, is_absent = false;
 };
 
-/// The same from values in place of words.
+/// The same, from values instead of words.
 Result<Words> read_values(const Syntax& syntax, std::vector<std::string> operands,
                           std::span<const GivenValue> given);
 
-/// What a shell would be told to say the same.
+/// The words with which one would say the same in a shell.
 std::vector<std::string> as_arguments(const Words& words);
 
 /// A mistake in the words: "train: MODEL is required (see memtape train --help)".
 Error mistake(const Syntax& syntax, std::string what);
 
-/// What the words say, in the order of the table; of an option that does not add up once.
+/// What the words say, in the order of the table. An option occurs once, unless its values add up.
 NamedValues in_table_order(const Words& words, const Table& table);
 
 }  // namespace memtape::option

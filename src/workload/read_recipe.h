@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// train_recipe: the options of a training, as they were given, become a TrainRecipe; or an Error that
-// names the option, what was found and what would be right.
+// train_recipe: turns the options of a training, as they were given, into a TrainRecipe, or into an
+// Error that names the option, what was found and what would be right.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace memtape {
 
-/// Reads every option that says how to train; options of the device are passed over. --framework
-/// names one of `frameworks`, of which the first is meant where nobody names one; --with names
-/// releases over those in `releases`.
+/// Reads every option that says how to train, and skips options of the device. --framework names
+/// one of `frameworks`; if nobody names one, the first is meant. The releases that --with names
+/// replace those in `releases`.
 Result<TrainRecipe> train_recipe(std::span<const NamedValue> options, Frameworks frameworks,
                                  const NamedReleases& releases = {});
 
