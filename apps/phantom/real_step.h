@@ -29,9 +29,8 @@ struct StepRequest {
   Gpu gpu;
   std::string placement = "linux";
   std::string python;  ///< the interpreter; "" means that of VIRTUAL_ENV, or else python3
-  std::optional<Bytes> total_bytes = {},
-                       /// Of the device; if it is not set, the device never runs out of memory.
-      context_bytes = {};
+  /// The memory of the device, which never runs out if it is not set, and that of its CUDA context.
+  std::optional<Bytes> total_bytes = {}, context_bytes = {};
 };
 
 /// The script that is run. `folder` is where it leaves its files.

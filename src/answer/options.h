@@ -29,7 +29,7 @@ struct OutputOptions {
 struct RawOptions {
   std::string model = {};
   NamedValues values = {};  ///< ("micro-batch-size", "4") in the order of the table
-  /// Those that the user typed, in that order; the value of a switch is ""
+  /// The options that the user typed, in that order; the value of a switch is "".
   NamedValues typed = {};
   std::string config = {};               ///< the model's config.json, if no MODEL names it
   std::vector<std::string> tail = {};    ///< "-- COMMAND...", for a launch command

@@ -27,7 +27,7 @@ struct Fragmentation {
   Bytes largest_hole = 0;  ///< in the large pool
   Bytes releasable = 0;    ///< whole segments without a live block, which empty_cache() gives back
   std::size_t segments = 0, half_empty = 0;
-  /// Those with free memory beside live blocks; the one with most free memory first.
+  /// The segments with free memory beside live blocks; the one with most free memory first.
   std::vector<PinnedSegment> pinned;
 };
 

@@ -19,9 +19,9 @@ namespace memtape {
 struct CatalogEntry {
   std::string_view id;      ///< the id on the hub: "meta-llama/Llama-3.1-8B"
   std::string_view family;  ///< model_type
-  /// Of the model as transformers builds it; 0 if nobody has counted them.
+  /// The parameters of the model as transformers builds it; 0 if nobody has counted them.
   std::int64_t parameters = 0;
-  /// Of the safetensors files on the hub; 0 if they are not known.
+  /// The parameters in the safetensors files on the hub; 0 if they are not known.
   std::int64_t hub_parameters = 0;
   std::string_view parameters_source;
   std::string_view config_source;

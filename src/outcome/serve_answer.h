@@ -94,7 +94,7 @@ struct ServeAnswer {
   std::string doubt;    ///< why it may not start although the central figures say that it does
   std::optional<VerdictWord> verdict;  ///< it follows from `fits`, from the doubt and from `bounds`
   std::optional<Bytes> headroom_bytes;
-  /// Those of the underlying run, if its length follows from the flags.
+  /// The allocations of the underlying run, if its length follows from the flags.
   std::size_t allocations = 0;
   std::optional<Bounds> bounds;
   std::vector<Advice> advice;

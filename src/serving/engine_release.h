@@ -8,8 +8,9 @@
 
 namespace memtape {
 
-/// `below` (the packages that the engine runs on) with the engine's own release: three numbers, as
-/// in "0.11.2", "v0.11.2" or "0.5.3.post1"; `newest` where nobody says.
+/// `below` are the releases of the packages on which the engine runs. The engine's own release is
+/// added to them: three numbers, as in "0.11.2", "v0.11.2" or "0.5.3.post1", or `newest` if nobody
+/// names one.
 Result<Release> engine_release(const ServeOptions& options, Package engine, std::string_view newest,
                                Release below);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServeEngine: how an inference engine plugs into `memtape serve`. It names the flags it takes, by
-// its own spellings, and answers a request. predict/serve.cpp holds the table of engines; a new one
-// is a folder of src/framework and a row there.
+// ServeEngine: how an inference engine plugs into `memtape serve`. It names the flags that it
+// takes, in its own spellings, and answers a request. predict/serve.cpp holds the table of engines;
+// a new engine is a folder of src/framework and a row there.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ namespace llamacpp {
 struct GgufHeader;
 }
 
-/// The GPUs to serve on; all of one kind.
+/// The GPUs on which the model is served. They are all of one kind.
 struct ServeDevice {
   std::optional<Gpu> gpu;
   std::optional<Bytes> total_override, context_override;  ///< --gpu-memory-bytes, --context-bytes
@@ -35,7 +35,7 @@ struct ServeDevice {
   DriverPlacement placement = DriverPlacement::linux_regions;
   AllocatorConfig allocator;
 
-  /// What the driver gives a program; nothing when no GPU was named.
+  /// What the driver gives a program. It is nothing if no GPU was named.
   std::optional<Bytes> total_bytes() const {
     if (total_override) return total_override;
     return gpu ? std::optional(gpu->total_bytes) : std::nullopt;
@@ -43,9 +43,9 @@ struct ServeDevice {
   Bytes context_bytes() const { return context_override.value_or(gpu ? gpu->context_bytes : 0); }
 };
 
-/// A model beside the one that is served: one that drafts for it, or an adapter of it.
+/// A model in addition to the one that is served: one that drafts for it, or an adapter of it.
 struct SideModel {
-  std::string id;  ///< as the user named it; "" where there is none
+  std::string id;  ///< as the user named it; "" if there is none
   const Config* config = nullptr;
   const llamacpp::GgufHeader* gguf = nullptr;
 };
@@ -53,25 +53,25 @@ struct SideModel {
 struct ServeRequest {
   std::string id;                      ///< the model as the user named it
   const Config* config = nullptr;      ///< config.json, or GGUF metadata as JSON
-  const TensorList* header = nullptr;  ///< a checkpoint's tensors, when known
+  const TensorList* header = nullptr;  ///< the tensors of a checkpoint, if they are known
   const llamacpp::GgufHeader* gguf = nullptr;
-  SideModel draft;  ///< proposes tokens to the model
+  SideModel draft;  ///< the model that proposes tokens to the served one
   std::vector<SideModel> adapters;
   ServeOptions options;
-  Release release;  ///< of the packages below the engine
+  Release release;  ///< the releases of the packages on which the engine runs
   ServeDevice device;
-  /// Tokens of a user's prompt and answer, where requests may be longer than that.
+  /// The tokens of a user's prompt and answer, if requests may be longer than that.
   std::optional<std::int64_t> user_tokens;
 };
 
-/// A flag that may make a server fit, tried in the order of the engine's list.
+/// A flag that may make a server fit. Flags are tried in the order of the engine's list.
 struct ServeRemedy {
   enum class How : std::uint8_t {
-    largest,        ///< the largest value that fits, `bound` or more
-    largest_share,  ///< of the GPU
-    doubled,        ///< up to `bound`
-    value,          ///< this one: `text`
-    fitted,         ///< what the engine's own search finds (ServeAnswer::fitted)
+    largest,        ///< the largest value that fits, but at least `bound`
+    largest_share,  ///< the largest share of the GPU
+    doubled,        ///< doubled, up to `bound`
+    value,          ///< the value in `text`
+    fitted,         ///< the value that the engine's own search finds (ServeAnswer::fitted)
   };
   std::string_view flag;
   How how = How::value;
@@ -80,31 +80,32 @@ struct ServeRemedy {
   std::string_view cost = {};
 };
 
-/// How an engine holds several users: in a pool of pages, or with a place for each, which is found
-/// by trial. The flags that say how long their texts are and how many they are; "" where there is
-/// none.
+/// How an engine holds several users: in a pool of pages, or with a place for each user, whose
+/// number is found by trial. The names are the flags for the length of the users' texts and for
+/// their number; a name is "" if there is no such flag.
 struct ServeUsers {
   enum class Holds : std::uint8_t { pool, places };
   Holds holds = Holds::pool;
-  std::string_view length;  ///< tokens of a user's prompt and answer, or of the prompt alone
+  /// For the tokens of a user's prompt and answer, or of the prompt alone.
+  std::string_view length;
   std::string_view output = {};
   std::string_view count = {};
-  bool length_is_of_all = false;  ///< of all users together
-  std::string_view with = {};     ///< a switch that goes with it
+  bool length_is_of_all = false;  ///< the length is that of all users together
+  std::string_view with = {};     ///< a switch that must be given with it
 };
 
-/// A word that people type for a flag which the engine has by another name, or has not.
+/// A word that people type for a flag that the engine has under another name, or does not have.
 struct MeantFlag {
   std::string_view typed, hint;
 };
 
-/// How a plan is said in an engine's flags, and how the planned server is started.
+/// How a plan is expressed by an engine's flags, and how the planned server is started.
 struct PlannedServer {
-  std::string_view tensor_parallel, length, sequences;  ///< flags, without dashes before them
-  std::string_view batched_tokens = {};                 ///< of a step; "": the engine's own choice
-  std::string_view program, model_flag = {};            ///< "": the model is a word of its own
-  std::string_view image, entry;  ///< a container, and what its entry point is given first
-  std::string_view listens = {};  ///< what makes a container listen to others
+  std::string_view tensor_parallel, length, sequences;  ///< flags, without the dashes
+  std::string_view batched_tokens = {};       ///< the tokens of a step; "": the engine's own choice
+  std::string_view program, model_flag = {};  ///< "": the model is a word without a flag
+  std::string_view image, entry;  ///< a container, and the first words for its entry point
+  std::string_view listens = {};  ///< makes a container listen to other machines
   int port = 8000;
 };
 
@@ -120,9 +121,9 @@ struct ServeEngine {
   std::span<const ServeRemedy> remedies;
   ServeUsers users;
   bool truths_follow = false;         ///< a switch may be followed by true or false
-  bool spreads_over_gpus = false;     ///< --gpus alone says over how many GPUs the model lies
+  bool spreads_over_gpus = false;     ///< --gpus alone says over how many GPUs the model is spread
   bool batch_is_of_tokens = false;    ///< "batch" counts tokens, not sequences
-  bool takes_unified_memory = false;  ///< what a GPU has no room for may lie in host memory
+  bool takes_unified_memory = false;  ///< what does not fit on a GPU may lie in host memory
   std::span<const MeantFlag> meant = {};
   const PlannedServer* planned = nullptr;  ///< null: its servers are not planned
   RealServer real = RealServer::none;

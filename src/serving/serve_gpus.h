@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --gpus beside an engine whose ranks say how many GPUs it runs on.
+// Checks --gpus for an engine whose ranks say on how many GPUs it runs.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace memtape {
 
-/// Refuses GPUs that were asked for and that none of `ranks` runs on; `spread` names the flags
-/// that would make more ranks, "" where there are none.
+/// Refuses GPUs that were asked for and on which none of `ranks` runs. `spread` names the flags
+/// that would make more ranks; it is "" if there are none.
 Result<void> all_gpus_used(const ServeRequest& request, std::string_view engine, int ranks,
                            std::string_view spread);
 

@@ -28,7 +28,7 @@ struct LoraRecipe {
   bool lora_bias = false;                    ///< lora_B has a bias
   bool dropout_switched_off = false;         ///< the module exists, with a rate of 0
   std::vector<std::string> modules_to_save;  ///< trained as whole copies
-  /// Those of task_type, trained in the same way if the model has them.
+  /// The heads of task_type, which are trained in the same way if the model has them.
   std::vector<std::string> task_heads;
   bool spares_task_heads = false;            ///< all-linear does not include them (SEQ_CLS)
   std::vector<std::string> exclude_modules;  ///< names that are not targets even if they match

@@ -38,7 +38,7 @@ struct CachePlan {
   bool has_window = false;
   std::vector<RecurrentLayer> recurrent;
   std::int64_t state_rows = 0;  ///< the number of sequences
-  /// Of each sequence: the states before the last tokens, kept in case that drafts fail.
+  /// The states of each sequence before its last tokens, which are kept in case that drafts fail.
   std::int64_t snapshots = 1;
   std::int64_t n_embd_r = 0, n_embd_s = 0;
 

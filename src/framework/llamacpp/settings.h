@@ -42,7 +42,7 @@ struct Settings {
   bool embeddings = false;  ///< they are asked for
   Pooling pooling = Pooling::as_the_model;
   bool drafts = false;  ///< with the draft block of the model itself
-  /// Those of recurrent states, before tokens that may be taken back.
+  /// Snapshots of recurrent states before tokens that may be taken back.
   std::int64_t n_snapshots = 0;
   ggml::Type draft_type_k = ggml::Type::f16, draft_type_v = ggml::Type::f16;
   std::int64_t draft_gpu_layers = -1;  ///< those of a model that drafts

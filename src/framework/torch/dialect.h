@@ -35,9 +35,9 @@ struct DataParallelChoices {
   bool replicates = false;       ///< DDP
   bool shards = false;           ///< FSDP
   bool has_mesh = false;         ///< replicas and shards, set by "mesh" in its strategy
-  std::string_view cut_again = {},
-                   /// The member of its strategy that keeps parameters whole after the forward.
-      kept_whole = {};
+  /// The members of its strategy by which parameters are divided again after the forward, or stay
+  /// whole.
+  std::string_view cut_again = {}, kept_whole = {};
 };
 
 /// How every plan shares what it holds, if the user's own options say it.
@@ -68,7 +68,7 @@ enum class RealStep : std::uint8_t { none, plain_loop, trainer };
 struct Dialect {
   Framework framework;                  ///< its name, and how its options are read
   std::span<const family::Task> tasks;  ///< those for which its program is modelled
-  /// Those whose releases decide the figures.
+  /// The packages whose releases decide the figures.
   std::vector<Package> (*packages)(const TrainRecipe& recipe);
   /// The recipe with what the model's configuration decides.
   TrainRecipe (*settle)(TrainRecipe recipe, const Config& config);

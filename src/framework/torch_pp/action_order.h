@@ -16,7 +16,7 @@ enum class Work {
   full_backward,
   input_backward,
   weight_backward,
-  // it concerns a stage, not a micro-batch
+  // These concern a stage and not a micro-batch.
   unshard,
   reshard,
   reduce_grad
