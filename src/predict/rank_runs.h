@@ -23,8 +23,8 @@ struct FullestRank {
   StepPlay play;
 };
 
-/// Runs one rank of each kind; fills `reports`, fullest first but for the one that holds the last
-/// rank. `measured` is the step that is reported.
+/// Runs one rank of each kind and fills `reports`, sorted with the fullest rank first, except that
+/// the report with the last rank comes last. `measured` is the step that is reported.
 Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const PredictOptions& options,
                               int measured, std::vector<RankReport>& reports);
@@ -32,7 +32,7 @@ Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
 /// Memory outside the allocator: the CUDA context and its modules.
 Bytes outside_of(const DeviceSetup& device);
 
-/// All that the device has; nothing where none is named.
+/// All the memory of the device, or nothing if no device is named.
 std::optional<Bytes> total_of(const DeviceSetup& device);
 
 }  // namespace memtape

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StepNeeds: what a training step needs of its device and whether it fits, without what an answer
-// tells beside. It says the same as predict_train() and takes less time, so that many changes of a
+// StepNeeds: what a training step needs of its device, and whether it fits, without the rest of an
+// answer. It says the same as predict_train() and takes less time, so that many changes of a
 // command can be tried.
 #pragma once
 
@@ -10,13 +10,14 @@
 namespace memtape {
 
 struct StepNeeds {
-  Bytes peak = 0;    ///< of the fullest rank on its device, without a limit
-  Bytes needed = 0;  ///< the same, or what the device holds where cached segments go back
+  Bytes peak = 0;  ///< the peak of the fullest rank on its device, without a limit
+  /// The same, or what the device holds if cached segments go back to the driver.
+  Bytes needed = 0;
   bool fits = false;
-  bool gives_back = false;  ///< fits because cached segments go back
+  bool gives_back = false;  ///< it fits only because cached segments go back
 };
 
-/// The device must be one of a known size. An error where predict_train() has one.
+/// The size of the device must be known. It is an error if predict_train() would return one.
 Result<StepNeeds> needs_of(const ModelRequest& model, const TrainRecipe& asked,
                            const DeviceSetup& device);
 

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // MicroBatches: the forwards and backwards of one part of a model over micro-batches that are all
-// alike. The first few are run; once two have left stretches of one shape, the next are written
-// down again instead:
+// alike. The first few are run. Once two of them have left stretches of one shape, the next ones
+// are not run, but the stretch is written down again:
 //
 //     F0 F1 F2 | written: F3 ... | Fn    B0 B1 B2 | written: B3 ... | Bn
 //
-// A written micro-batch has blocks, and the tensors that others hold of them: its output, with a
-// node that holds its input as the graph would, the gradient of its input, what the model keeps of
-// its last pass. A pass is written after one that stood alike: a forward by whether the one before
-// it has run backwards, a backward by whether a later forward has run, both by what of the model's
-// kept tensors goes when others take their place. Where a backward that is due has no such model,
-// or a pass that is run turns out to differ from those that were written after one like it, the
-// whole run is void (Session::layers_differ) and is made again with every micro-batch run: what is
-// written is never a guess. What a pass frees must be its own, its forward's, or what the model
-// kept.
+// A written micro-batch has blocks and the tensors through which others hold these: its output,
+// with a node that holds its input as the graph would, the gradient of its input, and what the
+// model keeps of its last pass.
+//
+// A pass is written like one that was run and began in the same situation. For a forward, the
+// situation says whether the forward before it has run backwards; for a backward, whether a later
+// forward has run; for both, which of the model's kept tensors are freed when others replace them.
+// What is written is never a guess: if a backward that is due has no such model, or if a pass that
+// is run differs from those that were written like it, the whole run is void
+// (Session::layers_differ) and is made again with every micro-batch run. A pass may only free its
+// own blocks, those of its forward, and what the model kept.
 #pragma once
 
 #include <optional>
@@ -27,45 +29,46 @@ namespace memtape::ghost {
 
 class MicroBatches {
  public:
-  /// `kept`: where the model keeps tensors of its last pass; the places must stay.
+  /// `kept` are the places where the model keeps tensors of its last pass. They must stay valid.
   explicit MicroBatches(std::vector<Tensor*> kept) : kept_(std::move(kept)) {}
 
-  /// A step begins: the names in which the last one held its micro-batches are gone, so that what
-  /// the model keeps may alone hold, by its history, what others held before.
+  /// A step begins. The names by which the last step held its micro-batches are gone, so what
+  /// others held before may now be held only by the history of what the model keeps.
   void begin_step() { step_began_ = forwards_; }
 
-  /// The output of a forward over `input`, written down; none where it has to be run. `is_last`: no
-  /// other follows before its backward.
+  /// The output of a forward over `input` that is written down, or nothing if the forward must be
+  /// run. `is_last` means that no other forward follows before its backward.
   std::optional<Tensor> write_forward(const Tensor& input, bool is_last);
-  /// Around a forward that is run.
+  /// Called before and after a forward that is run.
   void begin_forward() { begin(before()); }
   void end_forward(const Tensor& input, const Tensor& output);
 
-  /// Whether the forward that gave `output` was written down: so must be its backward.
+  /// Whether the forward that gave `output` was written down. If it was, its backward must be, too.
   bool is_written(const Tensor& output) const;
-  /// Leaves the gradient of the input with it.
+  /// Writes the backward down and leaves the gradient of the input with the input.
   void write_backward(const Tensor& output);
-  /// Around a backward that is run.
+  /// Called before and after a backward that is run.
   void begin_backward(const Tensor& output);
   void end_backward(const Tensor& input, const Tensor& output);
 
  private:
-  /// Of a forward: the one before it, which has run backwards or not. Of a backward: a later
-  /// forward, which has run or not.
+  /// For a forward, this is the forward before it, which has run backwards or has not. For a
+  /// backward, it is a later forward, which has run or has not.
   enum class Neighbour : std::uint8_t { none, in_flight, done };
-  /// How a pass stands, when it begins.
+  /// The situation in which a pass begins.
   struct Standing {
     Neighbour neighbour = Neighbour::none;
-    std::vector<bool> goes;  ///< of what the model keeps: would it go if another took its place
+    /// For each tensor that the model keeps: whether it is freed if another replaces it.
+    std::vector<bool> goes;
     bool operator==(const Standing&) const = default;
   };
-  /// What stands in a place after a pass.
+  /// What is in a place after a pass.
   struct Left {
     enum class What : std::uint8_t { same, input, own } what = What::same;
-    BlockId offset = 0;  ///< of its own block
+    BlockId offset = 0;  ///< the offset of its own block
     StreamId stream = 0;
     bool is_shared = false;    ///< autograd's graph holds its memory, too
-    bool holds_input = false;  ///< its history goes back to the input, and holds it
+    bool holds_input = false;  ///< its history leads back to the input and holds it
     bool operator==(const Left&) const = default;
   };
   struct Recategorised {
@@ -73,22 +76,23 @@ class MicroBatches {
     Category category = Category::unknown;
     bool operator==(const Recategorised&) const = default;
   };
-  /// A pass as others are written after it.
+  /// A pass that has been run, in the form in which others are written like it.
   struct Model {
     StretchShape shape;
     Stretch stretch;
     std::vector<BlockId> lasting;  ///< older blocks that it uses on another stream
-    std::vector<Left> left;        ///< in kept_
-    std::vector<Tensor> patterns;  ///< of `left`, without memory
+    std::vector<Left> left;        ///< for each place in kept_
+    std::vector<Tensor> patterns;  ///< the tensors of `left`, without memory
     std::optional<Left> result;    ///< the output, or the gradient of the input
     Tensor result_pattern;
-    std::vector<Recategorised> recategorised;  ///< blocks of its forward, by a backward
+    /// Blocks of its forward whose category a backward changes.
+    std::vector<Recategorised> recategorised;
   };
-  /// The last pass that was run of those that stood alike.
+  /// The last pass that was run among those that began in the same situation.
   struct Record {
     Standing standing;
     std::optional<Model> model;
-    bool is_confirmed = false;  ///< the one before it was like it: others may be written after it
+    bool is_confirmed = false;  ///< the pass before it was equal, so others may be written like it
   };
   /// A micro-batch between its forward and its backward.
   struct Flight {
@@ -96,12 +100,12 @@ class MicroBatches {
     std::uint64_t number = 0;
     Stretch forward = {};
     bool is_written = false;
-    Tensor input = {};       ///< of a written one
-    Ptr<Node> history = {};  ///< of a written one, until all have it that it belongs to
-    /// Memory of a written one's forward that is in tensors and that the graph would hold, too.
+    Tensor input = {};       ///< set if it was written
+    Ptr<Node> history = {};  ///< set if it was written, until everything has it to which it belongs
+    /// If its forward was written: memory that is in tensors and that the graph would hold, too.
     std::vector<std::pair<BlockId, Ptr<Storage>>> shared = {};
-    std::optional<Model> model = {};        ///< of a forward that was run, if it has one
-    std::vector<Category> categories = {};  ///< of its blocks, after the forward
+    std::optional<Model> model = {};        ///< that of a forward that was run, if it has one
+    std::vector<Category> categories = {};  ///< those of its blocks, after the forward
   };
 
   void begin(Neighbour neighbour);
