@@ -157,4 +157,5 @@ const TrainOption* peft_argument(std::string_view name) {
   static constexpr TrainOption kPeft{{"--peft", "JSON|FILE"}, set_peft};
   return name == kPeft.name() ? &kPeft : nullptr;
 }
+
 }  // namespace memtape::torch
