@@ -9,7 +9,7 @@
     scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
     scripts/embed_data.py setting_tables data/settings OUTPUT.cpp   the tables of src/launch/setting_table.h, one a file
     scripts/embed_data.py word_tables data/words OUTPUT.cpp   the tables of src/launch/words.h, one a file
-    scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
+    scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/flag_tables.h
     scripts/embed_data.py export_programs data/export OUTPUT.cpp   the texts of src/exports/programs_text.h
     scripts/embed_data.py clusters data/clusters.yaml OUTPUT.cpp   the text of src/answer/cluster_data.h
     scripts/embed_data.py families src/family/models OUTPUT.cpp    the list of src/family/registry.h
@@ -212,14 +212,14 @@ def megatron_arguments(path):
     if any(len(row) != 5 for row in rows) or len({row[0] for row in rows}) != len(rows):
         sys.exit(f"{path}: a line is not five words, or a flag is there twice")
     body = "".join(
-        f"  {{{{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name)}}}, {text(value)}}},\n"
+        f"  {{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name)}, false, {text(value)}}},\n"
         for flag, arity, name, value, effect in rows
     )
     return (
-        f'{HEAD}#include "launch/megatron_arguments.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
+        f'{HEAD}#include "launch/flag_tables.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
         f"using launch::Arity;\nusing launch::Effect;\n\n"
-        f"constexpr launch::MegatronArgument kArguments[] = {{\n{body}}};\n}}  // namespace\n\n"
-        "std::span<const launch::MegatronArgument> megatron_arguments() { return kArguments; }\n\n"
+        f"constexpr launch::Flag kArguments[] = {{\n{body}}};\n}}  // namespace\n\n"
+        "std::span<const launch::Flag> megatron_arguments() { return kArguments; }\n\n"
         "}  // namespace memtape::data\n"
     )
 

@@ -52,8 +52,7 @@ Result<NamedReleases> OutsideProcess::installed(const std::string& python) const
   return environment ? releases_in(*environment) : NamedReleases{};
 }
 
-Result<std::vector<launch::Container>> OutsideProcess::containers(
-    launch::ContainerRequest& request) const {
+Result<std::vector<Container>> OutsideProcess::containers(launch::ContainerRequest& request) const {
   return sources::read_containers(request);
 }
 

@@ -14,8 +14,7 @@ class OutsideProcess final : public answer::Outside {
   Result<std::string> text(const std::string& name, std::size_t limit) const override;
   std::optional<std::string> variable(std::string_view name) const override;
   Result<NamedReleases> installed(const std::string& python) const override;
-  Result<std::vector<launch::Container>> containers(
-      launch::ContainerRequest& request) const override;
+  Result<std::vector<Container>> containers(launch::ContainerRequest& request) const override;
   Result<TrainAnswer> recorded(const answer::RawOptions& options) const override;
   Workers workers() const override;
 };

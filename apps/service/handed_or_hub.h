@@ -26,8 +26,7 @@ class HandedOrHub final : public answer::Outside {
   Result<NamedReleases> installed(const std::string& python) const override {
     return handed_.installed(python);
   }
-  Result<std::vector<launch::Container>> containers(
-      launch::ContainerRequest& request) const override {
+  Result<std::vector<Container>> containers(launch::ContainerRequest& request) const override {
     return handed_.containers(request);
   }
   Result<TrainAnswer> recorded(const answer::RawOptions& options) const override {

@@ -16,7 +16,6 @@
 namespace memtape::sources {
 namespace {
 
-using launch::Container;
 using Kind = YamlNode::Kind;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -272,7 +271,7 @@ Result<std::vector<Container>> read_containers(launch::ContainerRequest& request
     Result<std::vector<Container>> containers = containers_of(file, lookup);
     if (!containers) return containers;
     if (request.merges)
-      launch::merge_containers(all, *std::move(containers));
+      merge_containers(all, *std::move(containers));
     else
       all.insert(all.end(), containers->begin(), containers->end());
   }

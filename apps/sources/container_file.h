@@ -14,6 +14,6 @@ namespace memtape::sources {
 /// The containers of `request`'s files; without one, of the folder's compose file and of what
 /// overrides it. Variables of compose files are filled in from what stands before the command, from
 /// this process and from the .env file beside the first.
-Result<std::vector<launch::Container>> read_containers(launch::ContainerRequest& request);
+Result<std::vector<Container>> read_containers(launch::ContainerRequest& request);
 
 }  // namespace memtape::sources

@@ -180,7 +180,7 @@ Result<NamedReleases> Handed::installed(const std::string& python) const {
                      "--with torch==2.8.0,transformers==4.57.6");
 }
 
-Result<std::vector<launch::Container>> Handed::containers(launch::ContainerRequest& request) const {
+Result<std::vector<Container>> Handed::containers(launch::ContainerRequest& request) const {
   return unsupported("containers are read by the program alone", request.where(),
                      "the command that the container runs");
 }

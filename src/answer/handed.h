@@ -42,8 +42,7 @@ class Handed final : public Outside {
   Result<std::string> text(const std::string& name, std::size_t limit) const override;
   std::optional<std::string> variable(std::string_view name) const override;
   Result<NamedReleases> installed(const std::string& python) const override;
-  Result<std::vector<launch::Container>> containers(
-      launch::ContainerRequest& request) const override;
+  Result<std::vector<Container>> containers(launch::ContainerRequest& request) const override;
   Result<TrainAnswer> recorded(const RawOptions& options) const override;
 
   const std::vector<Wanted>& wanted() const { return wanted_; }

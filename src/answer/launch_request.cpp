@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "answer/command_words.h"
+#include "exports/correction.h"
 #include "launch/container.h"
-#include "launch/correction.h"
 #include "launch/translation.h"
 
 namespace memtape::answer {
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLargestConfiguration = std::size_t{1} << 20;
 
-class FilesOutside final : public launch::Files {
+class FilesOutside final : public Files {
  public:
   explicit FilesOutside(const Outside& outside) : outside_(outside) {}
 
@@ -38,7 +38,7 @@ Result<LaunchWords> words_to_run(const std::vector<std::string>& typed, const Ou
   if (!*request) return LaunchWords{typed, {}};
   const auto containers = outside.containers(**request);
   if (!containers) return tl::unexpected(containers.error());
-  const Result<launch::Container> container =
+  const Result<Container> container =
       launch::chosen_container(*containers, **request, FilesOutside(outside));
   if (!container) return tl::unexpected(container.error());
   LaunchWords found{launch::docker_words(*container), {}};
@@ -61,8 +61,8 @@ ServeCommand serving(const launch::Translation& said, RawOptions raw,
           .environment = std::move(raw.environment),
           .warnings = all_lines(std::move(raw.remarks)),
           .corrected =
-              [said, command](std::span<const launch::Change> changes) {
-                return launch::corrected_command(said, command, changes);
+              [said, command](std::span<const exports::Change> changes) {
+                return exports::corrected_command(said, command, changes);
               },
           .html = std::move(raw.html),
           .output = raw.output};

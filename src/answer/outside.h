@@ -41,8 +41,7 @@ class Outside {
   virtual Result<NamedReleases> installed(const std::string& python) const = 0;
 
   /// The containers of the files that `request` names.
-  virtual Result<std::vector<launch::Container>> containers(
-      launch::ContainerRequest& request) const = 0;
+  virtual Result<std::vector<Container>> containers(launch::ContainerRequest& request) const = 0;
 
   /// The figures of the real step, for --real.
   virtual Result<TrainAnswer> recorded(const RawOptions& options) const = 0;

@@ -15,4 +15,12 @@ std::vector<std::string> split_at_commas(std::string_view text) {
   return parts;
 }
 
+std::vector<std::string_view> parts_between(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  if (text.empty()) return parts;
+  for (std::size_t at = 0; at <= text.size(); at += parts.back().size() + 1)
+    parts.push_back(text.substr(at, text.find(separator, at) - at));
+  return parts;
+}
+
 }  // namespace memtape

@@ -67,6 +67,28 @@ std::optional<std::int64_t> number(std::string_view text, const std::array<Unit,
 
 }  // namespace
 
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && at == text.data() + text.size() ? std::optional(value)
+                                                                 : std::nullopt;
+}
+
+std::optional<std::int64_t> typed_count(std::string_view text) {
+  constexpr std::string_view kSmall = "kmgt", kLarge = "KMGT";
+  if (text.size() < 2) return std::nullopt;
+  const std::size_t small = kSmall.find(text.back()), large = kLarge.find(text.back());
+  const bool is_binary = large != std::string_view::npos;
+  if (small == std::string_view::npos && !is_binary) return std::nullopt;
+  double value = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end) return std::nullopt;
+  const double unit =
+      std::pow(is_binary ? kKibi : 1000.0, static_cast<double>((is_binary ? large : small) + 1));
+  return std::fabs(value * unit) < 9e18 ? std::optional(std::llround(value * unit)) : std::nullopt;
+}
+
 std::optional<Bytes> typed_bytes(std::string_view text) { return number(text, kSizes); }
 
 std::optional<std::int64_t> typed_tokens(std::string_view text) { return number(text, kTokens); }

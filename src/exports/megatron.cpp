@@ -10,22 +10,22 @@
 #include "exports/parts.h"
 #include "framework/megatron/arguments.h"
 #include "framework/megatron/transformers_model.h"
-#include "launch/megatron_arguments.h"
+#include "launch/flag_tables.h"
 
 namespace memtape::exports {
 namespace {
 
 using launch::Arity;
-using launch::MegatronArgument;
+using launch::Flag;
 
 std::string text_of(const Config& c, const std::string& key) {
   const std::string json = c.json(key);
   return json.starts_with('"') ? c.text(key) : json;
 }
 
-const MegatronArgument* argument(std::string_view attribute, auto&& fits) {
-  for (const MegatronArgument& row : data::megatron_arguments())
-    if (row.flag.meaning == attribute && fits(row)) return &row;
+const Flag* argument(std::string_view attribute, auto&& fits) {
+  for (const Flag& row : data::megatron_arguments())
+    if (row.meaning == attribute && fits(row)) return &row;
   return nullptr;
 }
 
@@ -34,23 +34,21 @@ bool add_flag(Script& script, const Config& c, const std::string& key) {
   const std::string json = c.json(key);
   if (json == "true" || json == "false") {
     const auto switch_to = [&](std::string_view value) {
-      return argument(key, [&](const MegatronArgument& a) {
-        return a.flag.arity == Arity::none && a.value == value;
-      });
+      return argument(key,
+                      [&](const Flag& a) { return a.arity == Arity::none && a.value == value; });
     };
-    const MegatronArgument* row = switch_to(json);
-    if (row) script.flag(row->flag.name);
+    const Flag* row = switch_to(json);
+    if (row) script.flag(row->name);
     // What can only be switched to the other value has this one by itself.
     return row || switch_to(json == "true" ? "false" : "true");
   }
-  const auto* row =
-      argument(key, [](const MegatronArgument& a) { return a.flag.arity != Arity::none; });
+  const auto* row = argument(key, [](const Flag& a) { return a.arity != Arity::none; });
   if (!row) return false;
   if (!json.starts_with('[')) {
-    script.flag(row->flag.name, text_of(c, key));
+    script.flag(row->name, text_of(c, key));
     return true;
   }
-  script.flag(row->flag.name);
+  script.flag(row->name);
   for (const std::string& word : c.texts(key)) script.word(word);
   return true;
 }

@@ -88,6 +88,19 @@ void Settings::set_members(std::string_view name, std::string_view file) {
          .where = fmt::format("{}: {}", place_in(file, member.line), member.key)});
 }
 
+void Settings::set_flat(const YamlNode& mapping, std::string_view file,
+                        std::span<const std::string_view> sections, const std::string& before) {
+  for (const YamlNode& member : mapping.children) {
+    const std::string name = before + member.key;
+    if (member.kind == SettingKind::mapping && (sections.empty() || has(sections, member.key)))
+      set_flat(member, file, {}, name + ".");
+    else
+      set({.name = name,
+           .value = member,
+           .where = fmt::format("{}: {}", place_in(file, member.line), name)});
+  }
+}
+
 void Settings::set_all(const YamlNode& mapping, std::string_view file) {
   for (const YamlNode& member : mapping.children)
     set({.name = member.key,
@@ -217,6 +230,18 @@ Result<Settings> read_settings(std::string_view text, std::string_view file) {
   if (!mapping) return tl::unexpected(mapping.error());
   Settings settings;
   settings.set_all(*mapping, file);
+  return settings;
+}
+
+Result<Settings> read_settings_file(const Files& files, const std::string& path,
+                                    std::span<const std::string_view> flat_sections) {
+  const Result<std::string> text = files.read(path);
+  if (!text) return tl::unexpected(text.error());
+  if (flat_sections.empty()) return read_settings(*text, path);
+  const Result<YamlNode> mapping = read_yaml_mapping(*text, path);
+  if (!mapping) return tl::unexpected(mapping.error());
+  Settings settings;
+  settings.set_flat(*mapping, path, flat_sections);
   return settings;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/files.h"
 #include "formats/remarks.h"
 #include "formats/yaml.h"
 
@@ -47,6 +48,10 @@ class Settings {
   void set_all(const Settings& more);
   /// Each member of a mapping that was read from `file`.
   void set_all(const YamlNode& mapping, std::string_view file);
+  /// The same, where the members of mappings are settings of their own: SECTION.NAME. Those are
+  /// `sections`; without any, all that are.
+  void set_flat(const YamlNode& mapping, std::string_view file,
+                std::span<const std::string_view> sections = {}, const std::string& before = {});
   /// Each member of a setting that is a mapping, as NAME.MEMBER.
   void set_members(std::string_view name, std::string_view file);
 
@@ -81,7 +86,9 @@ class Settings {
 /// As memtape's options take it: a scalar as written (a switch as true or false), all else as JSON.
 std::string option_text(const YamlNode& value);
 
-/// The settings of a file in YAML or JSON.
+/// The settings of a file in YAML or JSON: of its text, or as it lies among `files`.
 Result<Settings> read_settings(std::string_view text, std::string_view file);
+Result<Settings> read_settings_file(const Files& files, const std::string& path,
+                                    std::span<const std::string_view> flat_sections = {});
 
 }  // namespace memtape

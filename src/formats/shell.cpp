@@ -120,6 +120,14 @@ std::vector<std::vector<std::string>> shell_commands(std::string_view script) {
   return Splitter(script).split();
 }
 
+std::optional<std::pair<std::string, std::string>> shell_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0 ||
+      !std::ranges::all_of(word.substr(0, equals), is_name))
+    return std::nullopt;
+  return std::pair(std::string(word.substr(0, equals)), std::string(word.substr(equals + 1)));
+}
+
 std::string shell_quoted(std::string_view word) {
   constexpr std::string_view kPlain = "_-./:=,+@%^~";
   const auto is_plain = [&](char c) {
@@ -143,6 +151,27 @@ std::string with_variables(std::string_view text, const Lookup& lookup) {
     filled += found.value ? *found.value : std::string(text.substr(0, found.length + 1));
     text.remove_prefix(found.length + 1);
   }
+  return filled;
+}
+
+std::vector<std::string> filled_words(std::span<const std::string> words,
+                                      std::span<const std::string> given, const Lookup& lookup) {
+  std::vector<std::string> filled;
+  for (const std::string& word : words) {
+    if (word == "$@")
+      filled.insert(filled.end(), given.begin(), given.end());
+    else
+      filled.push_back(with_variables(word, lookup));
+  }
+  return filled;
+}
+
+std::string with_script_folder(std::string_view script, std::string_view folder) {
+  std::string filled(script);
+  for (const std::string_view form :
+       {"$(dirname \"$0\")", "$(dirname $0)", "$(dirname \"${BASH_SOURCE[0]}\")"})
+    for (std::size_t at = 0; (at = filled.find(form, at)) != std::string::npos; at += folder.size())
+      filled.replace(at, form.size(), folder);
   return filled;
 }
 

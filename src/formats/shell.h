@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace memtape {
@@ -19,6 +21,9 @@ std::vector<std::string> shell_words(std::string_view text);
 /// The commands of a script, each as its words. They are split at newlines, ;, &, && and ||.
 std::vector<std::vector<std::string>> shell_commands(std::string_view script);
 
+/// NAME=value, as a shell takes it before a command; nothing for other words.
+std::optional<std::pair<std::string, std::string>> shell_assignment(std::string_view word);
+
 /// Quotes a word so that a shell reads it back.
 std::string shell_quoted(std::string_view word);
 
@@ -26,5 +31,12 @@ std::string shell_quoted(std::string_view word);
 /// know and that has no other value stays as it is.
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 std::string with_variables(std::string_view text, const Lookup& lookup);
+
+/// The words of a command with their variables filled in; "$@" stands for `given`.
+std::vector<std::string> filled_words(std::span<const std::string> words,
+                                      std::span<const std::string> given, const Lookup& lookup);
+
+/// A script with its own folder where it asks for it: $(dirname "$0").
+std::string with_script_folder(std::string_view script, std::string_view folder);
 
 }  // namespace memtape

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <yaml.h>
 
+#include "base/comma_list.h"
 #include "base/json_reader.h"
 
 namespace memtape {
@@ -217,6 +218,24 @@ const YamlNode* YamlNode::find(std::string_view name) const {
 
 YamlNode yaml_scalar(std::string text) {
   return {.kind = YamlKind::scalar, .key = {}, .text = std::move(text), .children = {}};
+}
+
+void YamlNode::set_at(std::string_view path, YamlNode value) {
+  YamlNode* node = this;
+  for (const std::string_view part : parts_between(path, '.')) {
+    if (node->kind != YamlKind::mapping) {
+      node->kind = YamlKind::mapping;
+      node->text.clear();
+      node->children.clear();
+    }
+    const auto found = std::ranges::find(node->children, part, &YamlNode::key);
+    node = found != node->children.end()
+               ? &*found
+               : &node->children.emplace_back(
+                     YamlNode{.key = std::string(part), .text = {}, .children = {}});
+  }
+  value.key = std::move(node->key);
+  *node = std::move(value);
 }
 
 Result<std::vector<YamlNode>> read_yaml_documents(std::string_view text, std::string_view file) {

@@ -24,6 +24,8 @@ struct YamlNode {
 
   /// The member with that key; the last one, if there are several.
   const YamlNode* find(std::string_view name) const;
+  /// Puts a value at "key.key", through mappings that are made where there are none.
+  void set_at(std::string_view path, YamlNode value);
 };
 
 /// A scalar node that holds `text`.

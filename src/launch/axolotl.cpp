@@ -10,42 +10,29 @@
 
 #include "launch/programs.h"
 #include "launch/trainer_program.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
 
 /// What `rl` says: trl's trainers, under axolotl's names (core/builders/rl.py). GDPO is GRPO that
-/// adds its rewards up in another way.
-struct Reinforcement {
-  std::string_view rl;
-  TrainerConfig trainer;
-};
-constexpr auto kReinforcements = std::to_array<Reinforcement>({{"dpo", &transformers::kDpo},
-                                                               {"ipo", &transformers::kDpo},
-                                                               {"kto", &transformers::kKto},
-                                                               {"orpo", &transformers::kOrpo},
-                                                               {"simpo", &transformers::kCpo},
-                                                               {"grpo", &transformers::kGrpo},
-                                                               {"gdpo", &transformers::kGrpo}});
-
-/// Null: Trainer itself.
+/// adds its rewards up in another way. Null: Trainer itself.
 TrainerConfig trainer_of(Settings& settings) {
+  constexpr auto kTrainers = std::to_array<Word>({{"dpo", "dpo"},
+                                                  {"ipo", "dpo"},
+                                                  {"kto", "kto"},
+                                                  {"orpo", "orpo"},
+                                                  {"simpo", "cpo"},
+                                                  {"grpo", "grpo"},
+                                                  {"gdpo", "grpo"}});
   if (!settings.says("rl")) return nullptr;
   const GivenSetting& rl = *settings.find("rl");
-  const auto known = std::ranges::find(kReinforcements, rl.value.text, &Reinforcement::rl);
-  if (known != kReinforcements.end()) return known->trainer;
-  settings.fail(unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
-                            "dpo, ipo, kto, orpo, simpo, grpo or gdpo"));
-  return nullptr;
+  const TrainerConfig trainer = transformers::trl_config(meaning_of(rl.value.text, kTrainers));
+  if (!trainer)
+    settings.fail(unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
+                              "dpo, ipo, kto, orpo, simpo, grpo or gdpo"));
+  return trainer;
 }
-
-/// FSDPConfig (utils/schemas/fsdp.py), which Trainer gets; its other fields concern the host.
-constexpr auto kShardingFields = std::to_array<std::string_view>(
-    {"activation_checkpointing", "offload_params", "sync_module_states",
-     "cpu_ram_efficient_loading", "use_orig_params", "auto_wrap_policy",
-     "transformer_layer_cls_to_wrap", "min_num_params", "reshard_after_forward"});
-constexpr auto kShardingOfTheHost = std::to_array<std::string_view>(
-    {"state_dict_type", "final_state_dict_type", "cpu_offload_pin_memory"});
 
 bool is_sharded(const Settings& settings) {
   return settings.says("fsdp") || settings.says("fsdp_config");
@@ -75,40 +62,34 @@ void add_sharding(Settings& arguments, Reading& reading) {
   arguments.set_text("fsdp", std::move(words), (said ? said : configured)->where);
   JsonObject config;
   config.add("version", sharding_version(settings));
+  const KnownNames fields = data::axolotl_fsdp_settings().names;
   for (const YamlNode& member : configured ? configured->value.children : std::vector<YamlNode>()) {
-    const std::string name = member.key.starts_with("fsdp_") ? member.key.substr(5) : member.key;
-    if (std::ranges::find(kShardingFields, name) != kShardingFields.end())
+    const std::string_view key = member.key, name = key.substr(key.starts_with("fsdp_") ? 5 : 0);
+    if (std::ranges::find(fields.modelled, name) != fields.modelled.end())
       config.add(name, option_text(member));
-    else if (name != "version" &&
-             std::ranges::find(kShardingOfTheHost, name) == kShardingOfTheHost.end())
-      reading.warn(fmt::format("{}: {} does nothing: axolotl does not pass it on",
-                               configured->where, member.key));
+    else if (std::ranges::find(fields.neutral, name) == fields.neutral.end())
+      reading.warn(
+          fmt::format("{}: {} does nothing: axolotl does not pass it on", configured->where, key));
   }
   arguments.set_text("fsdp_config", config.text(), (configured ? configured : said)->where);
 }
 
-struct Dtypes {
-  bool bf16 = false, fp16 = false;
-  std::string weights, torch_name;
-};
-
-/// utils/config/__init__.py: torch_dtype; bf16: auto is true on what memtape knows as GPUs.
-Dtypes dtypes_of(Settings& settings) {
-  const std::string bf16 = settings.text("bf16").value_or("auto");
-  const bool full = bf16 == "full";
-  Dtypes dtypes;
-  dtypes.bf16 = !full && (bf16 == "auto" ? !settings.on("fp16") : settings.on("bf16"));
-  dtypes.fp16 = !dtypes.bf16 && !full && settings.on("fp16");
-  if (dtypes.bf16 || full || settings.on("bfloat16"))
-    dtypes.weights = "bf16", dtypes.torch_name = "bfloat16";
-  else if (dtypes.fp16 || settings.on("float16") || settings.on("load_in_8bit"))
-    dtypes.weights = "fp16", dtypes.torch_name = "float16";
-  else
-    dtypes.weights = "fp32", dtypes.torch_name = "float32";
-  return dtypes;
+/// --bf16, --fp16 and --weights (utils/config/__init__.py: torch_dtype); bf16: auto is true on what
+/// memtape knows as GPUs. Returned is torch's name of the weights' dtype.
+std::string add_dtypes(Reading& reading) {
+  Settings& settings = reading.settings;
+  const std::string said = settings.text("bf16").value_or("auto");
+  const bool full = said == "full",
+             bf16 = !full && (said == "auto" ? !settings.on("fp16") : settings.on("bf16")),
+             fp16 = !full && !bf16 && settings.on("fp16");
+  if (bf16 || fp16) reading.translation.add(bf16 ? "bf16" : "fp16", "true");
+  const bool in_bf16 = bf16 || full || settings.on("bfloat16"),
+             in_fp16 = fp16 || settings.on("float16") || settings.on("load_in_8bit");
+  reading.translation.add("weights", in_bf16 ? "bf16" : in_fp16 ? "fp16" : "fp32");
+  return in_bf16 ? "bfloat16" : in_fp16 ? "float16" : "float32";
 }
 
-void add_adapter(const Dtypes& dtypes, Reading& reading) {
+void add_adapter(const std::string& dtype, Reading& reading) {
   constexpr auto kAdapters = std::to_array<std::string_view>({"lora", "qlora"});
   Settings& settings = reading.settings;
   if (!settings.choice("adapter", kAdapters)) return;
@@ -118,7 +99,7 @@ void add_adapter(const Dtypes& dtypes, Reading& reading) {
   if (named && named->value.kind == YamlNode::Kind::scalar) pattern = std::move(targets.front());
   if (settings.on("lora_target_linear")) targets = {"all-linear"}, pattern.clear();
   add_lora(reading.members("peft"), targets, pattern, reading);
-  if (add_loaded_bits({.double_quant = true, .compute_dtype = dtypes.torch_name}, reading))
+  if (add_loaded_bits({.double_quant = true, .compute_dtype = dtype}, reading))
     reading.translation.add("prepare_model_for_kbit_training", "false");
 }
 
@@ -127,12 +108,6 @@ void add_attention_choice(Reading& reading) {
     return add_attention("attn_implementation", reading);
   if (reading.settings.on("flash_attention")) reading.translation.add("attention", "flash");
   if (reading.settings.on("eager_attention")) reading.translation.add("attention", "eager");
-}
-
-/// Plugins that report, or measure afterwards.
-bool is_neutral(std::string_view plugin) {
-  return plugin.find("SwanLab") != std::string_view::npos ||
-         plugin.find("LMEval") != std::string_view::npos;
 }
 
 bool has_plugin(Settings& settings, std::string_view part) {
@@ -149,9 +124,11 @@ bool cuts_cross_entropy(Settings& settings) {
 /// LigerPlugin replaces what its switches name, CutCrossEntropyPlugin the loss of a causal model.
 void add_plugins(TrainerConfig trainer, Reading& reading) {
   Settings& settings = reading.settings;
+  // The last two report, or measure afterwards.
+  constexpr auto kKnown =
+      std::to_array<std::string_view>({"Liger", "CutCrossEntropy", "SwanLab", "LMEval"});
   for (const std::string& plugin : settings.words("plugins"))
-    if (plugin.find("Liger") == std::string::npos &&
-        plugin.find("CutCrossEntropy") == std::string::npos && !is_neutral(plugin))
+    if (std::ranges::none_of(kKnown, [&](auto part) { return plugin.find(part) != plugin.npos; }))
       reading.not_modelled(fmt::format("{}: the plugin {} is not modelled",
                                        settings.find("plugins")->where, plugin));
   if (!trainer && cuts_cross_entropy(settings))
@@ -269,7 +246,6 @@ void say_axolotl(Reading& reading) {
   const TrainerConfig trainer = trainer_of(settings);
   reading.take_model(settings.text("base_model"), "base_model: MODEL",
                      reading.command.arguments.front());
-  const Dtypes dtypes = dtypes_of(settings);
   check_unmodelled(settings);
   if (settings.failure()) return;
   Settings arguments;
@@ -284,16 +260,14 @@ void say_axolotl(Reading& reading) {
   // core/builders/causal.py: where DDP is, what nobody says is no.
   if (!trainer && settings.on("ddp", true))
     reading.add_default("ddp_find_unused_parameters", "false");
-  if (dtypes.bf16) translation.add("bf16", "true");
-  if (dtypes.fp16) translation.add("fp16", "true");
-  translation.add("weights", dtypes.weights);
-  add_adapter(dtypes, reading);
+  const std::string dtype = add_dtypes(reading);
+  add_adapter(dtype, reading);
   add_attention_choice(reading);
   add_plugins(trainer, reading);
   add_lora_kernels(trainer, reading);
   if (trainer && trainer != &transformers::kGrpo) reading.add_default("max_length", "512");
   if (!trainer) translation.add("sequence-length", settings.whole("sequence_len").value_or(512));
-  if (dtypes.weights != "fp32" && !settings.on("flash_attention") && keeps_float32(settings))
+  if (dtype != "float32" && !settings.on("flash_attention") && keeps_float32(settings))
     reading.not_modelled(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "
         "attention; here they are in the dtype of the rest");

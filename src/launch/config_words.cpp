@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/config_words.h"
+#include "launch/serving.h"
 
 #include <algorithm>
 #include <optional>
@@ -38,18 +38,14 @@ void add_words(const YamlNode& node, std::span<const Flag> table, std::vector<st
 /// Takes `--config FILE` or `--config=FILE` out of the words.
 std::optional<std::string> take_config(std::vector<std::string>& words) {
   constexpr std::string_view kFlag = "--config", kAttached = "--config=";
-  for (auto at = words.begin(); at != words.end(); ++at) {
-    if (at->starts_with(kAttached)) {
-      std::string file = at->substr(kAttached.size());
-      words.erase(at);
-      return file;
-    }
-    if (*at != kFlag || at + 1 == words.end()) continue;
-    std::string file = *(at + 1);
-    words.erase(at, at + 2);
-    return file;
-  }
-  return std::nullopt;
+  const auto at = std::ranges::find_if(words, [&](const std::string& word) {
+    return word.starts_with(kAttached) || (word == kFlag && &word != &words.back());
+  });
+  if (at == words.end()) return std::nullopt;
+  const bool is_attached = at->starts_with(kAttached);
+  std::string file = is_attached ? at->substr(kAttached.size()) : *(at + 1);
+  words.erase(at, at + (is_attached ? 1 : 2));
+  return file;
 }
 
 }  // namespace

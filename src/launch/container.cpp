@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "formats/shell.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 
@@ -37,12 +38,6 @@ Result<std::optional<ContainerRequest>> request_of(ContainerWords words, const F
   return std::optional(std::move(request));
 }
 
-bool is_env_assignment(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  return equals != std::string_view::npos && equals > 0 && word.find('/') > equals &&
-         !word.starts_with('-');
-}
-
 std::string names_of(const std::vector<const Container*>& containers) {
   std::vector<std::string> names;
   for (const Container* container : containers) names.push_back(container->name);
@@ -68,24 +63,6 @@ Result<Container> named(const std::vector<Container>& containers, const std::str
 
 std::string ContainerRequest::where() const { return fmt::format("{}", fmt::join(files, ", ")); }
 
-void merge_containers(std::vector<Container>& into, std::vector<Container> more) {
-  for (Container& later : more) {
-    const auto at = std::ranges::find(into, later.name, &Container::name);
-    if (at == into.end()) {
-      into.push_back(std::move(later));
-      continue;
-    }
-    if (!later.image.empty()) at->image = std::move(later.image);
-    if (!later.entry_point.empty()) at->entry_point = std::move(later.entry_point);
-    if (!later.command.empty()) at->command = std::move(later.command);
-    if (later.gpus) at->gpus = at->gpus.value_or(0) + *later.gpus;
-    for (auto& [name, value] : later.environment) {
-      std::erase_if(at->environment, [&](const auto& held) { return held.first == name; });
-      at->environment.emplace_back(std::move(name), std::move(value));
-    }
-  }
-}
-
 std::vector<std::string> docker_words(const Container& container) {
   std::vector<std::string> words{"docker", "run"};
   for (const auto& [name, value] : container.environment) {
@@ -109,10 +86,10 @@ std::vector<std::string> docker_words(const Container& container) {
 
 Result<std::optional<ContainerRequest>> container_request(ContainerWords words) {
   std::vector<std::pair<std::string, std::string>> environment;
-  while (!words.empty() && (is_env_assignment(words.front()) || words.front() == "sudo")) {
-    if (const std::size_t equals = words.front().find('='); equals != std::string::npos)
-      environment.emplace_back(words.front().substr(0, equals), words.front().substr(equals + 1));
-    words = words.subspan(1);
+  for (; !words.empty(); words = words.subspan(1)) {
+    auto variable = shell_assignment(words.front());
+    if (!variable && words.front() != "sudo") break;
+    if (variable) environment.push_back(*std::move(variable));
   }
   if (words.empty()) return std::nullopt;
   const std::string& first = words.front();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers as compose and Kubernetes files describe them, and the commands that name such a file.
-// A container is said as the `docker run` command that starts it.
+// The commands that name a compose or Kubernetes file. A container of such a file is said as the
+// `docker run` command that starts it.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,18 +10,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/files.h"
+#include "formats/container.h"
+#include "launch/launch_command.h"
 
 namespace memtape::launch {
-
-struct Container {
-  std::string name, image;
-  std::vector<std::string> entry_point;  ///< in place of the image's own, where it is given
-  std::vector<std::string> command;
-  std::vector<std::pair<std::string, std::string>> environment;
-  std::optional<std::int64_t> gpus;
-  int line = 0;  ///< where its file describes it
-};
 
 /// `docker run` with everything that a container's description says.
 std::vector<std::string> docker_words(const Container& container);
@@ -37,10 +28,6 @@ struct ContainerRequest {
   /// The files, as messages name them.
   std::string where() const;
 };
-
-/// The containers of one file after another: services of one name are one (the merge rules of the
-/// Compose specification: words and images are replaced, variables and devices come together).
-void merge_containers(std::vector<Container>& into, std::vector<Container> more);
 
 /// docker compose, docker-compose, kubectl, or a .yaml file itself; nothing for other commands.
 Result<std::optional<ContainerRequest>> container_request(std::span<const std::string> words);

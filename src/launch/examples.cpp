@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "launch/programs.h"
-#include "launch/trainer_script.h"
+#include "launch/trainer_program.h"
 #include "launch/words.h"
 
 namespace memtape::launch {

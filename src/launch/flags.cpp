@@ -147,9 +147,14 @@ std::optional<std::string> ReadFlags::value(std::string_view meaning) const {
   return last;
 }
 
-bool ReadFlags::has(std::string_view meaning) const {
-  return std::ranges::any_of(given, [&](const GivenFlag& g) { return means(*g.flag, meaning); });
+const GivenFlag* ReadFlags::last(std::string_view meaning) const {
+  const auto found = std::find_if(given.rbegin(), given.rend(), [&](const GivenFlag& flag) {
+    return means(*flag.flag, meaning);
+  });
+  return found == given.rend() ? nullptr : &*found;
 }
+
+bool ReadFlags::has(std::string_view meaning) const { return last(meaning) != nullptr; }
 
 Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
                              const FlagStyle& style) {
@@ -162,21 +167,17 @@ Result<void> no_operands(const ReadFlags& flags, std::string_view program) {
                    "every argument is a flag or its value");
 }
 
-std::vector<std::string> unknown_arguments(const ReadFlags& flags, std::string_view program) {
-  std::vector<std::string> lines;
+Remarks remarks_of(const ReadFlags& flags, std::string_view program) {
+  Remarks remarks;
   for (const UnknownFlag& flag : flags.unknown)
-    lines.push_back(
+    remarks.warnings.push_back(
         fmt::format("{}: unknown argument {} is left out{}", program, flag.typed,
                     flag.nearest.empty() ? "" : fmt::format(" (did you mean {}?)", flag.nearest)));
-  return lines;
-}
-
-std::vector<std::string> not_modelled(const ReadFlags& flags, std::string_view program) {
-  std::vector<std::string> lines;
   for (const GivenFlag& given : flags.given)
     if (given.flag->effect == Effect::not_modelled)
-      lines.push_back(fmt::format("{}: what {} does is not modelled", program, given.flag->name));
-  return lines;
+      remarks.not_modelled.push_back(
+          fmt::format("{}: what {} does is not modelled", program, given.flag->name));
+  return remarks;
 }
 
 }  // namespace memtape::launch

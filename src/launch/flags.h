@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/remarks.h"
 
 namespace memtape::launch {
 
@@ -28,6 +29,9 @@ struct Flag {
   /// What the flag is called once read: memtape's option, or the program's own name for it.
   std::string_view meaning = {};
   bool is_count = false;  ///< a number that may have a unit: "8k"
+  /// Of a program that checks values: "int", "float", "text", one of "=a|b", or what the flag alone
+  /// stands for ("true").
+  std::string_view value = {};
 };
 
 struct GivenFlag {
@@ -48,6 +52,8 @@ struct ReadFlags {
   std::vector<std::string> operands;  ///< words that belong to no flag
   std::size_t end = 0;                ///< words read; less than all when it stopped at an operand
 
+  /// The last flag of that meaning (or name, when it has none); null where there is none.
+  const GivenFlag* last(std::string_view meaning) const;
   /// The last value given for a flag of that meaning (or name, when it has none).
   std::optional<std::string> value(std::string_view meaning) const;
   bool has(std::string_view meaning) const;
@@ -68,10 +74,7 @@ Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const
 /// An Error for a word that belongs to no flag.
 Result<void> no_operands(const ReadFlags& flags, std::string_view program);
 
-/// "unknown argument --name" for each that passed.
-std::vector<std::string> unknown_arguments(const ReadFlags& flags, std::string_view program);
-
-/// "--name has an effect that is not modelled" for each such flag.
-std::vector<std::string> not_modelled(const ReadFlags& flags, std::string_view program);
+/// "unknown argument --name" for each that passed, and "--name has an effect that is not modelled".
+Remarks remarks_of(const ReadFlags& flags, std::string_view program);
 
 }  // namespace memtape::launch

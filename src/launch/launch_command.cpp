@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/launch_command.h"
 
-#include <cctype>
-
-#include <fmt/format.h>
-
+#include "formats/shell.h"
 #include "launch/wrappers.h"
 
 namespace memtape::launch {
@@ -12,15 +9,6 @@ namespace {
 
 std::string last_part(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
-}
-
-/// NAME=value, as the shell takes it before a command.
-bool is_shell_assignment(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string_view::npos || equals == 0) return false;
-  for (const char c : word.substr(0, equals))
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
-  return true;
 }
 
 }  // namespace
@@ -42,10 +30,8 @@ Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& fi
   LaunchCommand command;
   command.files = &files;
   while (!words.empty()) {
-    if (is_shell_assignment(words.front())) {
-      const std::size_t equals = words.front().find('=');
-      command.environment.emplace_back(words.front().substr(0, equals),
-                                       words.front().substr(equals + 1));
+    if (auto variable = shell_assignment(words.front())) {
+      command.environment.push_back(*std::move(variable));
       words = words.subspan(1);
       continue;
     }

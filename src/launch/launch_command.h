@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/files.h"
 #include "formats/settings.h"
-#include "launch/files.h"
 #include "launch/flags.h"
 
 namespace memtape::launch {

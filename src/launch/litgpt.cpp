@@ -15,6 +15,8 @@
 namespace memtape::launch {
 namespace {
 
+constexpr auto kFlatSections = std::to_array<std::string_view>({"train", "eval"});
+
 /// The words without those of --data.NAME, --log.NAME and --optimizer.init_args.NAME, which are the
 /// fields of classes the words name; the operand is the checkpoint.
 std::vector<std::string> own_words(std::span<const std::string> words) {
@@ -35,40 +37,10 @@ std::vector<std::string> own_words(std::span<const std::string> words) {
   return own;
 }
 
-/// train: {micro_batch_size: 4} as train.micro_batch_size.
-void set_flat(const YamlNode& mapping, std::string_view file, Settings& settings) {
-  YamlNode flat = mapping;
-  flat.children.clear();
-  for (const YamlNode& member : mapping.children) {
-    if ((member.key != "train" && member.key != "eval") || member.kind != YamlNode::Kind::mapping) {
-      flat.children.push_back(member);
-      continue;
-    }
-    for (YamlNode field : member.children) {
-      field.key = member.key + "." + field.key;
-      flat.children.push_back(std::move(field));
-    }
-  }
-  settings.set_all(flat, file);
-}
-
-template <const SettingsProgram& program>
-Result<Settings> read_litgpt(const LaunchCommand& command) {
+Result<Settings> read_litgpt(const LaunchCommand& command, const WordStyle& style) {
   LaunchCommand own = command;
   own.arguments = own_words(command.arguments);
-  const Result<Settings> given =
-      read_words(own, program.style, data::litgpt_settings().names.all());
-  if (!given) return given;
-  Settings settings;
-  if (const GivenSetting* config = given->find("config")) {
-    const Result<std::string> text = command.files->read(config->value.text);
-    if (!text) return tl::unexpected(text.error());
-    const Result<YamlNode> mapping = read_yaml_mapping(*text, config->value.text);
-    if (!mapping) return tl::unexpected(mapping.error());
-    set_flat(*mapping, config->value.text, settings);
-  }
-  settings.set_all(*given);
-  return settings;
+  return read_words(own, style, data::litgpt_settings().names.all());
 }
 
 void add_litgpt_adapters(Reading& reading) {
@@ -129,17 +101,17 @@ void say_litgpt(Reading& reading) {
   if (devices > 1) translation.add("gpus", devices);
 }
 
+constexpr SettingsProgram program_called(std::string_view name) {
+  return {.table = data::litgpt_settings,
+          .style = {.name = name, .file = WordStyle::File::config, .flat_sections = kFlatSections},
+          .say = say_litgpt,
+          .read = read_litgpt,
+          .begin = begin_training};
+}
+
 }  // namespace
 
-const SettingsProgram kLitgptLora{.table = data::litgpt_settings,
-                                  .style = {.name = "litgpt finetune_lora"},
-                                  .say = say_litgpt,
-                                  .read = read_litgpt<kLitgptLora>,
-                                  .begin = begin_training};
-const SettingsProgram kLitgptFull{.table = data::litgpt_settings,
-                                  .style = {.name = "litgpt finetune_full"},
-                                  .say = say_litgpt,
-                                  .read = read_litgpt<kLitgptFull>,
-                                  .begin = begin_training};
+const SettingsProgram kLitgptLora = program_called("litgpt finetune_lora");
+const SettingsProgram kLitgptFull = program_called("litgpt finetune_full");
 
 }  // namespace memtape::launch

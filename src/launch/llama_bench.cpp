@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "base/comma_list.h"
+#include "base/typed_number.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
 
 namespace memtape::launch {
 namespace {
-
-constexpr const char* kBenchProgram = "llama-bench";
 
 /// The largest number in "512,1024", "64-256+64", of all flags of that meaning.
 std::int64_t largest(const ReadFlags& flags, std::string_view meaning, std::int64_t otherwise) {
@@ -39,13 +39,10 @@ std::int64_t largest_pair(const ReadFlags& flags) {
   std::int64_t most = 0;
   for (const GivenFlag& given : flags.given) {
     if (given.flag->meaning != "both" || given.values.empty()) continue;
-    const std::string& text = given.values.front();
-    const std::size_t comma = std::min(text.find(','), text.size());
-    std::int64_t prompt = 0, answer = 0;
-    std::from_chars(text.data(), text.data() + comma, prompt);
-    if (comma < text.size())
-      std::from_chars(text.data() + comma + 1, text.data() + text.size(), answer);
-    most = std::max(most, prompt + answer);
+    std::int64_t both = 0;
+    for (const std::string_view part : parts_between(given.values.front(), ','))
+      both += whole_number(part).value_or(0);
+    most = std::max(most, both);
   }
   return most;
 }
@@ -57,55 +54,50 @@ std::string largest_value(std::string_view option, const std::string& text) {
   if (option == "tensor-split" || option == "override-tensor") return text;
   std::string best;
   std::ptrdiff_t rank = -1;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
-    const std::string part = text.substr(from, comma - from);
+  for (const std::string_view part : parts_between(text, ',')) {
     const std::ptrdiff_t at = std::ranges::find(kTypes, part) - kTypes.begin();
     if (best.empty() || (at > rank && at < std::ssize(kTypes))) best = part, rank = at;
-    from = comma + 1;
   }
   return best;
 }
 
-}  // namespace
+std::span<const Flag> bench_flags() { return data::llama_bench_flags().flags; }
 
-Result<Translation> translate_llama_bench(const LaunchCommand& command) {
-  const Result<ReadFlags> flags = read_flags(command.arguments, data::llama_bench_flags().flags,
-                                             {.program = kBenchProgram,
-                                              .prefixes = false,
-                                              .attached_values = false,
-                                              .unknown_pass = true});
-  if (!flags) return tl::unexpected(flags.error());
-  Result<Translation> translation = begin_serving(command, "llamacpp", std::nullopt);
-  if (!translation) return translation;
-  const std::int64_t tokens = std::max({largest(*flags, "prompt", 512),
-                                        largest(*flags, "generate", 128), largest_pair(*flags)}) +
-                              largest(*flags, "depth", 0);
-  auto& options = translation->options;
-  options.insert(options.end(), {{"parallel", "1"}, {"n-outputs-max", "0"}});
-  options.emplace_back("ctx-size", fmt::format("{}", tokens));
-  for (const GivenFlag& given : flags->given) {
+/// All options; none is left to the flags.
+Result<void> begin_bench(const LaunchCommand&, const ReadFlags& flags, Translation& translation) {
+  const std::int64_t tokens = std::max({largest(flags, "prompt", 512),
+                                        largest(flags, "generate", 128), largest_pair(flags)}) +
+                              largest(flags, "depth", 0);
+  translation.add("parallel", "1");
+  translation.add("n-outputs-max", "0");
+  translation.add("ctx-size", tokens);
+  for (const GivenFlag& given : flags.given) {
     const std::string_view option = given.flag->meaning;
     if (given.flag->effect != Effect::modelled || given.values.empty()) continue;
     const std::string value = largest_value(option, given.values.front());
+    const bool is_number = option == "batch-size" || option == "ubatch-size" ||
+                           (option == "n-gpu-layers" && value != "-1");
     if (option == "model")
-      translation->model = value;
-    else if (option == "batch-size" || option == "ubatch-size")
-      options.emplace_back(option, fmt::format("{}", largest(*flags, option, 0)));
-    else if (option == "n-gpu-layers")
-      options.emplace_back(option,
-                           value == "-1" ? value : fmt::format("{}", largest(*flags, option, 0)));
+      translation.model = value;
+    else if (is_number)
+      translation.add(option, largest(flags, option, 0));
     else if (option.starts_with("no-")) {
-      if (value == "1") options.emplace_back(option, "");
+      if (value == "1") translation.add(option, "");
     } else if (option != "prompt" && option != "generate" && option != "both" && option != "depth")
-      options.emplace_back(option, value);
+      translation.add(option, value);
   }
-  if (const auto named = check_model(*translation, kBenchProgram, "llama-bench -m FILE.gguf");
-      !named)
-    return tl::unexpected(named.error());
-  add_warnings(*translation, *flags, kBenchProgram);
-  translation->flags = data::llama_bench_flags().flags;
-  return translation;
+  return {};
 }
+
+}  // namespace
+
+const ServerProgram kLlamaBench{.name = "llama-bench",
+                                .engine = "llamacpp",
+                                .names_model = "-m FILE.gguf",
+                                .is_python = false,
+                                .passes_words = true,
+                                .flags = bench_flags,
+                                .begin = begin_bench,
+                                .take = [](const GivenFlag&, Translation&) { return true; }};
 
 }  // namespace memtape::launch

@@ -11,6 +11,7 @@
 
 #include "launch/programs.h"
 #include "launch/trainer_program.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -67,24 +68,15 @@ void add_finetuning(Reading& reading) {
   if (type == "lora") add_factory_lora(bf16, fp16, reading);
 }
 
-/// What LLaMA-Factory makes of `optim`; it refuses others, transformers' default for torch from 2.8
-/// on among them.
-std::optional<std::string> low_rank_optimizer(std::string_view name, std::string_view optim) {
-  if (optim == "adamw_torch") return fmt::format("{}_adamw", name);
-  if (name == "apollo") return std::nullopt;
-  if (optim == "adamw_bnb_8bit" || optim == "adamw_8bit" || optim == "paged_adamw_8bit")
-    return "galore_adamw_8bit";
-  if (optim == "adafactor") return "galore_adafactor";
-  return std::nullopt;
-}
-
 /// use_galore, use_apollo (train/trainer_utils.py): Trainer's optimizers of that name, with the
-/// head left out of all linear layers.
+/// head left out of all linear layers. LLaMA-Factory refuses others, transformers' default for torch
+/// from 2.8 on among them.
 void add_low_rank(const std::string& name, Reading& reading) {
   Settings& settings = reading.settings;
   const std::string optim = settings.text("optim").value_or("adamw_torch");
-  const std::optional<std::string> optimizer = low_rank_optimizer(name, optim);
-  if (!optimizer)
+  const std::string_view optimizer =
+      meaning_of(fmt::format("{}/{}", name, optim), data::llama_factory_low_rank());
+  if (optimizer.empty())
     return settings.fail(*settings.find("optim"),
                          fmt::format("LLaMA-Factory knows no {} of \"{}\"", name, optim),
                          "adamw_torch");
@@ -94,7 +86,7 @@ void add_low_rank(const std::string& name, Reading& reading) {
         name));
   reading.drop({"optim"});
   const bool layerwise = settings.on(name + "_layerwise");
-  reading.translation.add("optim", *optimizer + (layerwise ? "_layerwise" : ""));
+  reading.translation.add("optim", fmt::format("{}{}", optimizer, layerwise ? "_layerwise" : ""));
   // The head's name has no dot.
   reading.translation.add("optim_target_modules",
                           json_list(targets_of(name + "_target", ".", settings)));

@@ -4,11 +4,11 @@
 // (tools/server/server.cpp, tools/cli, tools/completion, tools/llama-bench).
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/typed_number.h"
 #include "framework/llamacpp/serve.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
@@ -17,20 +17,11 @@
 namespace memtape::launch {
 namespace {
 
-constexpr auto llamacpp_flags = served_flags<llamacpp::kEngine, data::llamacpp_flags>;
-
-constexpr FlagStyle style(std::string_view program) {
-  return {.program = program, .prefixes = false, .attached_values = false, .unknown_pass = true};
-}
-
-bool is_off(std::string_view value) {
-  constexpr std::array<std::string_view, 4> kOff{"off", "disabled", "false", "0"};
-  return std::ranges::find(kOff, value) != kOff.end();
-}
+constexpr auto kFlagsOfServer = served_flags<llamacpp::kEngine, data::llamacpp_flags>;
 
 /// LLAMA_ARG_*: what a flag says where the command line does not (common_arg::get_value_from_env).
 ReadFlags read_environment(const LaunchCommand& command) {
-  const FlagTable table{llamacpp_flags(), data::llamacpp_flags().variables};
+  const FlagTable table{kFlagsOfServer(), data::llamacpp_flags().variables};
   ReadFlags read;
   std::vector<std::string_view> names;
   for (const VariableOfFlag& row : table.variables) names.push_back(row.variable);
@@ -47,8 +38,8 @@ ReadFlags read_environment(const LaunchCommand& command) {
     }
     std::string name(row->flag);
     const auto flag_of = [&] { return std::ranges::find(table.flags, name, &Flag::name); };
-    if (flag_of()->arity == Arity::none && (negated || is_off(value)))
-      name = "--no-" + name.substr(2);
+    const bool off = value == "off" || value == "disabled" || value == "false" || value == "0";
+    if (flag_of()->arity == Arity::none && (negated || off)) name = "--no-" + name.substr(2);
     const auto flag = flag_of();
     if (flag == table.flags.end()) continue;  // a switch without a negative, switched off
     read.given.push_back({&*flag, {value}});
@@ -127,58 +118,36 @@ Result<void> add_cache_per_slot(Translation& translation, const ReadFlags& flags
   const std::string slots = flags.value("parallel").value_or("4");
   std::int64_t product = 1;
   for (const std::string& text : {*tokens, slots == "-1" ? std::string("4") : slots}) {
-    std::int64_t value = 0;
-    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || at != text.data() + text.size() || value < 1 || value > 1 << 24)
+    const std::optional<std::int64_t> value = whole_number(text);
+    if (!value || *value < 1 || *value > 1 << 24)
       return bad_input(fmt::format("unusable value \"{}\"", text), "--kv-unified-per-slot",
                        "a whole number of tokens");
-    product *= value;
+    product *= *value;
   }
   translation.add("ctx-size", product);
   return {};
 }
 
-using Options = std::vector<std::pair<std::string, std::string>>;
-
-Result<Translation> translate_common(const LaunchCommand& command, const char* program,
-                                     const Options& defaults) {
-  const std::span<const Flag> table = llamacpp_flags();
-  const Result<ReadFlags> typed = read_flags(command.arguments, table, style(program));
-  if (!typed) return tl::unexpected(typed.error());
-  if (!typed->operands.empty())
-    return bad_input(fmt::format("one word too many: {}", typed->operands.front()), program);
-  const ReadFlags environment = read_environment(command);
-  ReadFlags all = environment;
-  all.given.insert(all.given.end(), typed->given.begin(), typed->given.end());
-  Result<Translation> translation = begin_serving(command, "llamacpp", devices_of(all));
-  if (!translation) return translation;
-  translation->options.insert(translation->options.end(), defaults.begin(), defaults.end());
-  add_image(*translation, command, devices_of(all).value_or(command.container_gpus.value_or(1)));
-  add_flags(all, *translation, take_llamacpp);
-  if (auto added = add_cache_per_slot(*translation, all); !added)
-    return tl::unexpected(added.error());
-  if (const auto named =
-          check_model(*translation, program, fmt::format("{} -m FILE.gguf", program));
-      !named)
-    return tl::unexpected(named.error());
-  add_warnings(*translation, *typed, program);
-  add_warnings(*translation, environment, "llama.cpp's environment");
-  translation->flags = table;
-  return translation;
+/// llama-cli runs one sequence; llama-completion has no limit on the rows of logits, so it reserves
+/// a batch.
+Result<void> begin_llamacpp(const LaunchCommand& command, const ReadFlags& flags,
+                            Translation& translation) {
+  if (command.program != "llama-server") translation.add("parallel", "1");
+  if (command.program == "llama-completion") translation.add("n-outputs-max", "0");
+  add_image(translation, command, devices_of(flags).value_or(command.container_gpus.value_or(1)));
+  return add_cache_per_slot(translation, flags);
 }
 
 }  // namespace
 
-Result<Translation> translate_llama_server(const LaunchCommand& command) {
-  return translate_common(command, "llama-server", {});
-}
-
-/// One sequence; llama-completion has no limit on the rows of logits, so it reserves a batch.
-Result<Translation> translate_llama_cli(const LaunchCommand& command) {
-  const bool completes = command.program == "llama-completion";
-  Options defaults{{"parallel", "1"}};
-  if (completes) defaults.emplace_back("n-outputs-max", "0");
-  return translate_common(command, completes ? "llama-completion" : "llama-cli", defaults);
-}
+const ServerProgram kLlamacpp{.engine = "llamacpp",
+                              .names_model = "-m FILE.gguf",
+                              .is_python = false,
+                              .flags = kFlagsOfServer,
+                              .ranks = devices_of,
+                              .begin = begin_llamacpp,
+                              .take = take_llamacpp,
+                              .variables = read_environment,
+                              .environment = "llama.cpp's environment"};
 
 }  // namespace memtape::launch

@@ -4,13 +4,15 @@
 // transformers' of the same shape in the plain loop, and that is said.
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/comma_list.h"
 #include "base/text.h"
+#include "base/typed_number.h"
 #include "launch/programs.h"
 #include "launch/reading.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -20,17 +22,13 @@ bool is_config(std::string_view word) { return word.ends_with(".py"); }
 /// 5 * 8, as the shipped files write it; anything else as it stands, without quotes.
 std::string value_of(std::string_view text) {
   std::int64_t product = 1;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t star = std::min(rest.find('*'), rest.size());
-    const std::string_view factor = trimmed(rest.substr(0, star));
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), number);
-    if (error != std::errc() || end != factor.data() + factor.size()) {
+  for (const std::string_view factor : parts_between(text, '*')) {
+    const std::optional<std::int64_t> number = whole_number(trimmed(factor));
+    if (!number) {
       const bool quoted = text.size() > 1 && (text.front() == '\'' || text.front() == '"');
       return std::string(quoted ? text.substr(1, text.size() - 2) : text);
     }
-    product *= number;
-    rest.remove_prefix(std::min(star + 1, rest.size()));
+    product *= *number;
   }
   return fmt::format("{}", product);
 }
@@ -38,11 +36,9 @@ std::string value_of(std::string_view text) {
 /// `name = value  # why`, a line each.
 void set_assignments(std::string_view text, std::string_view file, Settings& settings) {
   int line = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view row = text.substr(0, std::min(text.substr(0, end).find('#'), end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::string_view row : parts_between(text, '\n')) {
     ++line;
+    row = row.substr(0, row.find('#'));
     const std::size_t equals = row.find('=');
     if (equals == std::string_view::npos || row.front() == ' ') continue;
     const std::string_view name = trimmed(row.substr(0, equals));
@@ -51,7 +47,7 @@ void set_assignments(std::string_view text, std::string_view file, Settings& set
   }
 }
 
-Result<Settings> read_nanogpt(const LaunchCommand& command) {
+Result<Settings> read_nanogpt(const LaunchCommand& command, const WordStyle&) {
   Settings settings;
   for (const std::string& word : command.arguments) {
     if (is_config(word)) {
@@ -69,37 +65,22 @@ Result<Settings> read_nanogpt(const LaunchCommand& command) {
   return settings;
 }
 
-struct Shape {
-  std::int64_t layers, heads, width;
-};
-
-/// from_pretrained's.
-Shape shape_of(Settings& settings) {
+/// A model of its own, or of a checkpoint. The vocabulary is 50,257 rounded up, unless the data's
+/// meta.pkl says otherwise.
+std::string config_of(Reading& reading) {
+  Settings& settings = reading.settings;
   const std::string from = settings.text("init_from").value_or("scratch");
-  if (from == "gpt2") return {12, 12, 768};
-  if (from == "gpt2-medium") return {24, 16, 1024};
-  if (from == "gpt2-large") return {36, 20, 1280};
-  if (from == "gpt2-xl") return {48, 25, 1600};
-  return {settings.whole("n_layer").value_or(12), settings.whole("n_head").value_or(12),
-          settings.whole("n_embd").value_or(768)};
-}
-
-/// 50,257 rounded up, unless the data's meta.pkl says otherwise.
-std::int64_t vocabulary(Settings& settings) {
-  if (settings.text("init_from").value_or("").starts_with("gpt2")) return 50257;
-  return settings.text("dataset") == "shakespeare_char" ? 65 : 50304;
-}
-
-std::string config_of(Settings& settings) {
-  const Shape shape = shape_of(settings);
+  const auto sizes = parts_between(meaning_of(from, data::nanogpt_checkpoints()), ' ');
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    settings.set_text(std::array{"n_layer", "n_head", "n_embd"}[i], std::string(sizes[i]), from);
+  const bool of_letters = settings.text("dataset") == "shakespeare_char";
   const double dropout = settings.number("dropout").value_or(0.0);
-  return JsonObject()
+  return reading.members("shape")
       .add("program", "nanoGPT")
       .add("model_type", "gpt2")
-      .add("vocab_size", vocabulary(settings))
-      .add("n_layer", shape.layers)
-      .add("n_head", shape.heads)
-      .add("n_embd", shape.width)
+      .add("vocab_size", from.starts_with("gpt2") ? 50257
+                         : of_letters             ? 65
+                                                  : 50304)
       .add("n_positions", settings.whole("block_size").value_or(1024))
       .add("activation_function", "gelu")
       .add("resid_pdrop", dropout)
@@ -111,7 +92,7 @@ std::string config_of(Settings& settings) {
 void say_nanogpt(Reading& reading) {
   Settings& settings = reading.settings;
   Translation& translation = reading.translation;
-  translation.config = config_of(settings);
+  translation.config = config_of(reading);
   const std::int64_t gpus = reading.command.gpus().value_or(1),
                      accumulated = settings.whole("gradient_accumulation_steps").value_or(40);
   translation.add("framework", gpus > 1 ? "ddp" : "torch");

@@ -9,7 +9,7 @@
 
 #include "base/edit_distance.h"
 #include "base/text.h"
-#include "launch/unmodelled_scripts.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -17,11 +17,11 @@ namespace {
 constexpr auto kPrograms = std::to_array<Program>({
     {"pretrain_gpt.py; pretrain_bert.py; pretrain_hybrid.py; pretrain_mamba.py; pretrain_t5.py",
      translate_megatron},
-    {"vllm serve; vllm.entrypoints.openai.api_server; vllm.entrypoints.api_server", translate_vllm},
-    {"sglang serve; sglang.launch_server", translate_sglang},
-    {"llama-server", translate_llama_server},
-    {"llama-cli; llama-completion", translate_llama_cli},
-    {"llama-bench", translate_llama_bench},
+    {"vllm serve; vllm.entrypoints.openai.api_server; vllm.entrypoints.api_server",
+     translate_by<kVllm>},
+    {"sglang serve; sglang.launch_server", translate_by<kSglang>},
+    {"llama-server; llama-cli; llama-completion", translate_by<kLlamacpp>},
+    {"llama-bench", translate_by<kLlamaBench>},
     {"run_clm.py", translate_by<kRunClm>},
     {"run_glue.py; run_classification.py; run_xnli.py; run_ner.py; run_qa.py; run_swag.py; "
      "run_translation.py; run_summarization.py; run_seq2seq_qa.py",
@@ -64,11 +64,9 @@ const std::vector<ProgramName>& program_names() {
   static const std::vector<ProgramName> names = [] {
     std::vector<ProgramName> all;
     for (const Program& program : kPrograms)
-      for (std::string_view left = program.names; !left.empty();) {
-        const std::string_view whole = left.substr(0, left.find("; "));
+      for (const std::string_view whole : names_in(program.names)) {
         const std::size_t space = std::min(whole.find(' '), whole.size());
         all.push_back({whole, whole.substr(0, space), trimmed(whole.substr(space)), &program});
-        left.remove_prefix(std::min(whole.size() + 2, left.size()));
       }
     return all;
   }();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "launch/reading.h"
+#include "launch/serving.h"
 
 namespace memtape::launch {
 
@@ -20,18 +21,14 @@ bool is_known(const LaunchCommand& command);
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind);
 
 Result<Translation> translate_megatron(const LaunchCommand& command);
-Result<Translation> translate_vllm(const LaunchCommand& command);
-Result<Translation> translate_sglang(const LaunchCommand& command);
-Result<Translation> translate_llama_server(const LaunchCommand& command);
-Result<Translation> translate_llama_cli(const LaunchCommand& command);
-Result<Translation> translate_llama_bench(const LaunchCommand& command);
 /// The loop that `memtape plan --export` writes for torch, DDP, FSDP and DeepSpeed.
 Result<Translation> translate_plain_loop(const LaunchCommand& command);
 
-/// The programs that are told by settings.
+/// Servers, and the programs that are told by settings.
+extern const ServerProgram kLlamaBench, kLlamacpp, kSglang, kVllm;
 extern const SettingsProgram kAxolotl, kExample, kLitgptFull, kLitgptLora, kLlamaFactory, kNanogpt,
     kNoTrainerExample, kOwnScript, kRunClm, kTorchtitan, kTorchtune;
-template <const SettingsProgram& program>
+template <const auto& program>
 Result<Translation> translate_by(const LaunchCommand& command) {
   return translate(program, command);
 }
@@ -44,6 +41,9 @@ Result<Translation> translate_trl(const LaunchCommand& command) {
   return translate_trl(command, trainer);
 }
 
+/// An Error that says what the script trains, if it is one that transformers or trl ship and whose
+/// training is not modelled: it takes TrainingArguments and would pass for a script around Trainer.
+Result<void> check_script(const LaunchCommand& command);
 /// nanoGPT's train.py, by the keys of its configurator.
 bool looks_like_nanogpt(const LaunchCommand& command);
 /// A script that has no row but whose arguments are TrainingArguments.

@@ -54,7 +54,9 @@ Result<Settings> read_named(WordsLeft words, std::string_view program, bool nega
   return settings;
 }
 
-Result<void> set_pairs(WordsLeft words, std::string_view program, Settings& settings) {
+/// name=value
+Result<Settings> read_pairs(WordsLeft words, std::string_view program) {
+  Settings settings;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
@@ -67,16 +69,10 @@ Result<void> set_pairs(WordsLeft words, std::string_view program, Settings& sett
                   .value = value->children.front(),
                   .where = fmt::format("{}: {}", program, word)});
   }
-  return {};
+  return settings;
 }
 
 }  // namespace
-
-Result<Settings> read_settings_file(const LaunchCommand& command, const std::string& path) {
-  const Result<std::string> text = command.files->read(path);
-  if (!text) return tl::unexpected(text.error());
-  return read_settings(*text, path);
-}
 
 Result<Settings> read_words(const LaunchCommand& command, const WordStyle& style,
                             std::span<const std::string_view> names) {
@@ -87,28 +83,21 @@ Result<Settings> read_words(const LaunchCommand& command, const WordStyle& style
   if (style.file == File::first && (words.empty() || words.front().starts_with('-')))
     return bad_input("no configuration is named", std::string(program),
                      fmt::format("{} cfg.yml", program));
-  Settings settings;
+  std::optional<std::string> file;
   if (style.file == File::first || (begins && style.file == File::pairs) ||
       (begins && style.file == File::only && words.size() == 1)) {
-    Result<Settings> file = read_settings_file(command, words.front());
-    if (!file) return file;
-    settings = std::move(*file);
+    file = words.front();
     words = words.subspan(1);
-    if (style.file == File::pairs) {
-      if (const auto set = set_pairs(words, program, settings); !set)
-        return tl::unexpected(set.error());
-      return settings;
-    }
   }
-  Result<Settings> typed = read_named(words, program, style.negatives, names);
+  const bool are_pairs = file && style.file == File::pairs;
+  const Result<Settings> typed =
+      are_pairs ? read_pairs(words, program) : read_named(words, program, style.negatives, names);
   if (!typed) return typed;
-  const auto config = style.file == File::config ? typed->text("config") : std::nullopt;
-  if (config) {
-    Result<Settings> file = read_settings_file(command, *config);
-    if (!file) return file;
-    settings = std::move(*file);
-  }
-  settings.set_all(*typed);
+  const GivenSetting* const config = style.file == File::config ? typed->find("config") : nullptr;
+  if (config) file = config->value.text;
+  if (!file) return typed;
+  Result<Settings> settings = read_settings_file(*command.files, *file, style.flat_sections);
+  if (settings) settings->set_all(*typed);
   return settings;
 }
 
@@ -150,8 +139,8 @@ Result<Translation> translate(const SettingsProgram& program, const LaunchComman
   KnownNames known = table.names;
   known.neutral = neutral;
   known.others_pass = program.others_pass;
-  Result<Settings> settings =
-      program.read ? program.read(command) : read_words(command, program.style, known.all());
+  Result<Settings> settings = program.read ? program.read(command, program.style)
+                                           : read_words(command, program.style, known.all());
   if (!settings) return tl::unexpected(settings.error());
   Reading reading{&program, command, std::move(*settings)};
   program.begin(reading);

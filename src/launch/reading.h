@@ -32,12 +32,13 @@ struct WordStyle {
   std::string_view name = {};  ///< in errors; "": the program's own
   File file = File::none;
   bool negatives = false;  ///< --no_NAME turns off what is on by itself
+  /// Sections of the file whose members are settings: SECTION.NAME.
+  std::span<const std::string_view> flat_sections = {};
 };
 
 /// What the command's words set; a name that is none of `names` is an Error that names the nearest.
 Result<Settings> read_words(const LaunchCommand& command, const WordStyle& style,
                             std::span<const std::string_view> names);
-Result<Settings> read_settings_file(const LaunchCommand& command, const std::string& path);
 
 /// The start of a training: how many GPUs there are and what the launcher warned about.
 void begin_training(Reading& reading);
@@ -49,7 +50,7 @@ struct SettingsProgram {
   WordStyle style = {};
   void (*say)(Reading&);  ///< the rules of its own
   /// In the place of `style`, for those that read in their own way.
-  Result<Settings> (*read)(const LaunchCommand&) = nullptr;
+  Result<Settings> (*read)(const LaunchCommand&, const WordStyle&) = nullptr;
   void (*begin)(Reading&) = begin_trainer;
   /// Names beside those of its table, which are without an effect until `say` reads them.
   std::vector<std::string_view> (*fields)(const SettingsProgram&) = nullptr;

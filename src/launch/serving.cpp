@@ -2,27 +2,17 @@
 #include "launch/serving.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/comma_list.h"
 #include "base/text.h"
-#include "launch/config_words.h"
+#include "base/typed_number.h"
 #include "launch/programs.h"
 
 namespace memtape::launch {
 namespace {
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || at != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// The release that an engine's image holds, where its tag says: "0.11.0" of
 /// "vllm/vllm-openai:v0.11.0-cu128".
@@ -38,24 +28,6 @@ std::optional<std::string> release_of(std::string_view image, std::string_view e
   return std::string(tag);
 }
 
-/// human_readable_int of vLLM and SGLang: "8k" is 8000, "8K" 8192, "1.5k" 1500. What is no such
-/// number stays.
-std::string plain_number(const std::string& text) {
-  constexpr std::string_view kUnits = "kmgt";
-  if (text.size() < 2) return text;
-  const char last = text.back();
-  const std::size_t unit =
-      kUnits.find(static_cast<char>(std::tolower(static_cast<unsigned char>(last))));
-  if (unit == std::string_view::npos) return text;
-  double value = 0;
-  const char* end = text.data() + text.size() - 1;
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end) return text;
-  const bool binary = std::isupper(static_cast<unsigned char>(last)) != 0;
-  const double scaled = value * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(unit + 1));
-  return fmt::format("{:.0f}", scaled);
-}
-
 /// How many GPUs CUDA_VISIBLE_DEVICES or the container leaves; nothing where nothing says.
 std::optional<std::int64_t> visible_gpus(const LaunchCommand& command) {
   const std::string* visible = command.variable("CUDA_VISIBLE_DEVICES");
@@ -68,39 +40,7 @@ std::optional<std::int64_t> visible_gpus(const LaunchCommand& command) {
   return std::ranges::find_if(devices, hidden) - devices.begin();
 }
 
-/// Variables that begin with `prefix`, read as flags of their names.
-ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
-                         std::span<const Flag> table) {
-  ReadFlags read;
-  std::vector<std::string_view> names;
-  for (const Flag& flag : table) names.push_back(flag.name);
-  for (const auto& [variable, value] : command.environment) {
-    if (!variable.starts_with(prefix)) continue;
-    const auto at = std::ranges::find(table, std::string_view(variable), &Flag::name);
-    if (at == table.end())
-      read.unknown.push_back({variable, nearest(variable, names), false});
-    else
-      read.given.push_back({&*at, {value}});
-  }
-  return read;
-}
-
-}  // namespace
-
-std::optional<std::int64_t> product_of(const ReadFlags& flags,
-                                       std::initializer_list<std::string_view> sizes) {
-  constexpr std::int64_t kMost = 4096;
-  std::int64_t product = 1;
-  for (const std::string_view size : sizes) {
-    const std::optional<std::string> text = flags.value(size);
-    if (!text) continue;
-    const std::optional<std::int64_t> value = whole(*text);
-    if (!value || *value < 1 || *value > kMost) return std::nullopt;
-    product *= *value;
-  }
-  return product;
-}
-
+/// As many GPUs as `ranks`, which must not be more than are visible.
 Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,
                                   std::optional<std::int64_t> ranks) {
   Translation translation = begin_translation(command, Translation::Command::serve);
@@ -118,6 +58,41 @@ Result<Translation> begin_serving(const LaunchCommand& command, std::string_view
   return translation;
 }
 
+/// The model as a word, or none at all.
+Result<void> take_words(const ServerProgram& server, std::string_view name, const ReadFlags& flags,
+                        Translation& translation) {
+  const std::size_t most = server.is_python ? 1 : 0;
+  if (server.passes_words) return {};
+  if (flags.operands.size() > most)
+    return bad_input(fmt::format("one word too many: {}", flags.operands[most]), std::string(name));
+  if (!flags.operands.empty()) translation.model = flags.operands.front();
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::int64_t> product_of(const ReadFlags& flags,
+                                       std::initializer_list<std::string_view> sizes) {
+  constexpr std::int64_t kMost = 4096;
+  std::int64_t product = 1;
+  for (const std::string_view size : sizes) {
+    const std::optional<std::string> text = flags.value(size);
+    if (!text) continue;
+    const std::optional<std::int64_t> value = whole_number(*text);
+    if (!value || *value < 1 || *value > kMost) return std::nullopt;
+    product *= *value;
+  }
+  return product;
+}
+
+std::vector<Flag> as_served_by(const ServeEngine& engine, std::span<const Flag> flags) {
+  std::vector<Flag> named(flags.begin(), flags.end());
+  for (Flag& flag : named)
+    if (flag.effect == Effect::modelled && flag.meaning.empty())
+      if (const auto* served = find_flag(engine.flags, flag.name)) flag.meaning = served->name();
+  return named;
+}
+
 void add_flags(const ReadFlags& flags, Translation& translation, TakeFlag take) {
   for (const GivenFlag& given : flags.given) {
     const Flag& flag = *given.flag;
@@ -126,8 +101,10 @@ void add_flags(const ReadFlags& flags, Translation& translation, TakeFlag take) 
     if (flag.arity == Arity::many) value = fmt::format("{}", fmt::join(given.values, ","));
     if (flag.meaning == "model")
       translation.model = value;
+    else if (const auto count = flag.is_count ? typed_count(value) : std::nullopt)
+      translation.add(flag.meaning, *count);
     else
-      translation.add(flag.meaning, flag.is_count ? plain_number(value) : value);
+      translation.add(flag.meaning, value);
   }
 }
 
@@ -139,35 +116,56 @@ Result<void> check_model(const Translation& translation, std::string_view progra
 
 void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program) {
   translation.unknown.insert(translation.unknown.end(), flags.unknown.begin(), flags.unknown.end());
-  for (std::string& line : unknown_arguments(flags, program))
-    translation.remarks.warnings.push_back(std::move(line));
-  translation.remarks.add({{}, not_modelled(flags, program)});
+  translation.remarks.add(remarks_of(flags, program));
 }
 
-Result<Translation> translate_server(const ServerProgram& server, const LaunchCommand& command) {
+ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
+                         std::span<const Flag> table) {
+  ReadFlags read;
+  std::vector<std::string_view> names;
+  for (const Flag& flag : table) names.push_back(flag.name);
+  for (const auto& [variable, value] : command.environment) {
+    if (!variable.starts_with(prefix)) continue;
+    const auto at = std::ranges::find(table, std::string_view(variable), &Flag::name);
+    if (at == table.end())
+      read.unknown.push_back({variable, nearest(variable, names), false});
+    else
+      read.given.push_back({&*at, {value}});
+  }
+  return read;
+}
+
+Result<Translation> translate(const ServerProgram& server, const LaunchCommand& command) {
+  const std::string_view name = server.name.empty() ? command.program : server.name;
   const std::span<const Flag> table = server.flags();
-  Result<std::vector<std::string>> words = with_config_file(command, table);
+  Result<std::vector<std::string>> words = command.arguments;
+  if (server.is_python) words = with_config_file(command, table);
   if (!words) return tl::unexpected(words.error());
   if (server.words) words = server.words(std::move(*words));
-  const Result<ReadFlags> flags =
-      read_flags(*words, table, {.program = server.name, .unknown_pass = true});
-  if (!flags) return tl::unexpected(flags.error());
-  Result<Translation> translation = begin_serving(command, server.engine, server.ranks(*flags));
+  const Result<ReadFlags> typed = read_flags(*words, table,
+                                             {.program = name,
+                                              .prefixes = server.is_python,
+                                              .attached_values = server.is_python,
+                                              .unknown_pass = true});
+  if (!typed) return tl::unexpected(typed.error());
+  const ReadFlags variables = server.variables ? server.variables(command) : ReadFlags{};
+  ReadFlags all = variables;
+  all.given.insert(all.given.end(), typed->given.begin(), typed->given.end());
+  Result<Translation> translation =
+      begin_serving(command, server.engine, server.ranks ? server.ranks(all) : std::nullopt);
   if (!translation) return translation;
-  ReadFlags variables = read_variables(command, server.prefix, server.variables().flags);
-  if (!server.knows_all_variables) {
-    variables.unknown.clear();
-    add_warnings(*translation, variables, server.environment);
-  }
-  add_flags(variables, *translation, server.take);
-  add_flags(*flags, *translation, server.take);
-  if (!flags->operands.empty()) translation->model = flags->operands.front();
-  if (flags->operands.size() > 1)
-    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), server.name);
-  if (const auto named = check_model(*translation, server.name, server.named_model); !named)
+  if (server.begin)
+    if (const auto begun = server.begin(command, all, *translation); !begun)
+      return tl::unexpected(begun.error());
+  add_flags(all, *translation, server.take);
+  if (const auto taken = take_words(server, name, *typed, *translation); !taken)
+    return tl::unexpected(taken.error());
+  if (const auto named =
+          check_model(*translation, name, fmt::format("{} {}", name, server.names_model));
+      !named)
     return tl::unexpected(named.error());
-  add_warnings(*translation, *flags, server.name);
-  if (server.knows_all_variables) add_warnings(*translation, variables, server.environment);
+  add_warnings(*translation, *typed, name);
+  add_warnings(*translation, variables, server.environment);
   translation->flags = table;
   return translation;
 }

@@ -14,10 +14,6 @@ namespace memtape::launch {
 std::optional<std::int64_t> product_of(const ReadFlags& flags,
                                        std::initializer_list<std::string_view> sizes);
 
-/// A serving command's beginning: as many GPUs as `ranks`, which must not be more than are visible.
-Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,
-                                  std::optional<std::int64_t> ranks);
-
 /// Each modelled flag as the option that it means, MODEL among them; what `take` says otherwise is
 /// left to it.
 using TakeFlag = bool (*)(const GivenFlag& given, Translation& translation);
@@ -30,24 +26,37 @@ Result<void> check_model(const Translation& translation, std::string_view progra
 /// The warnings about flags that are unknown or not modelled.
 void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program);
 
-/// A server whose words are those of `memtape serve MODEL --engine ENGINE`, with the model as a
-/// word of its own or as a flag.
+/// A server whose flags are options of `memtape serve MODEL --engine ENGINE`.
 struct ServerProgram {
-  const char* name;  ///< in errors: "vllm serve"
-  const char* engine;
-  const char* named_model;  ///< how a model is named: "vllm serve MODEL"
-  std::span<const Flag> (*flags)();
+  std::string_view name = {};            ///< in errors: "vllm serve"; "": as it was typed
+  std::string_view engine, names_model;  ///< "-m FILE.gguf"
+  /// Flags as argparse reads them, the model as a word, and --config FILE.
+  bool is_python = true;
+  bool passes_words = false;  ///< it goes on where a word belongs to no flag
+  std::span<const Flag> (*flags)() = nullptr;
   /// Its words as the flags have them.
   std::vector<std::string> (*words)(std::vector<std::string> typed) = nullptr;
   std::optional<std::int64_t> (*ranks)(const ReadFlags& flags) = nullptr;
+  /// Options that stand before those of the flags.
+  Result<void> (*begin)(const LaunchCommand& command, const ReadFlags& flags,
+                        Translation& translation) = nullptr;
   TakeFlag take = nullptr;
-  /// Variables of its environment that stand for flags begin so.
-  std::string_view prefix;
-  std::string_view environment;  ///< in warnings: "vLLM's environment"
-  FlagTable (*variables)();
-  bool knows_all_variables = false;
+  /// What variables of its environment say in the place of flags.
+  ReadFlags (*variables)(const LaunchCommand& command) = nullptr;
+  std::string_view environment = {};  ///< in warnings: "vLLM's environment"
 };
-Result<Translation> translate_server(const ServerProgram& server, const LaunchCommand& command);
+Result<Translation> translate(const ServerProgram& server, const LaunchCommand& command);
+
+/// The command's own words, with those of the file in the place of `--config FILE`, before all
+/// others: a YAML mapping whose keys are flags (vllm/utils/argparse_utils.py,
+/// _pull_args_from_config; sglang/srt/server_args_config_parser.py, ConfigArgumentMerger). `table`
+/// says which switches have a `--no-` of their own.
+Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
+                                                  std::span<const Flag> table);
+
+/// Variables that begin with `prefix`, read as flags of their names.
+ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
+                         std::span<const Flag> table);
 
 /// The flags of a program with the names that its engine has for them.
 template <const ServeEngine& engine, FlagTable (*table)()>

@@ -21,11 +21,9 @@ std::optional<std::string> as_text(const std::optional<Number>& number) {
 /// "a=b|c": a is called b here, c is called c.
 std::vector<Word> words_in(std::string_view choices) {
   std::vector<Word> words;
-  while (!choices.empty()) {
-    const std::string_view word = choices.substr(0, choices.find('|'));
+  for (const std::string_view word : parts_between(choices, '|')) {
     const std::size_t equals = word.find('=');
     words.push_back({word.substr(0, equals), word.substr(equals == word.npos ? 0 : equals + 1)});
-    choices.remove_prefix(std::min(word.size() + 1, choices.size()));
   }
   return words;
 }
@@ -112,6 +110,12 @@ std::vector<std::string_view> words_of(std::span<const Word> list) {
   std::vector<std::string_view> words;
   for (const Word& word : list) words.push_back(word.theirs);
   return words;
+}
+
+std::vector<std::string_view> names_in(std::string_view list) {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : parts_between(list, ';')) names.push_back(trimmed(name));
+  return names;
 }
 
 }  // namespace memtape::launch

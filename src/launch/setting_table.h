@@ -67,6 +67,7 @@ namespace memtape::data {
 launch::SettingTable accelerate_settings();
 launch::SettingTable accelerate_launch_settings();
 launch::SettingTable axolotl_settings();
+launch::SettingTable axolotl_fsdp_settings();
 launch::SettingTable examples_settings();
 launch::SettingTable litgpt_settings();
 launch::SettingTable llama_factory_settings();

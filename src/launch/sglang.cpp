@@ -21,20 +21,24 @@ bool take_sglang(const GivenFlag& given, Translation& translation) {
   return true;
 }
 
-constexpr ServerProgram kSglang{.name = "sglang serve",
-                                .engine = "sglang",
-                                .named_model = "sglang serve --model-path MODEL",
-                                .flags = served_flags<sglang::kEngine, data::sglang_flags>,
-                                .ranks = sglang_ranks,
-                                .take = take_sglang,
-                                .prefix = "SGLANG_",
-                                .environment = "SGLang's environment",
-                                .variables = data::sglang_environment_flags};
+/// SGLang reads many variables more than those that are known.
+Result<void> begin_sglang(const LaunchCommand& command, const ReadFlags&,
+                          Translation& translation) {
+  ReadFlags variables = read_variables(command, "SGLANG_", data::sglang_environment_flags().flags);
+  variables.unknown.clear();
+  add_flags(variables, translation);
+  add_warnings(translation, variables, "SGLang's environment");
+  return {};
+}
 
 }  // namespace
 
-Result<Translation> translate_sglang(const LaunchCommand& command) {
-  return translate_server(kSglang, command);
-}
+const ServerProgram kSglang{.name = "sglang serve",
+                            .engine = "sglang",
+                            .names_model = "--model-path MODEL",
+                            .flags = served_flags<sglang::kEngine, data::sglang_flags>,
+                            .ranks = sglang_ranks,
+                            .begin = begin_sglang,
+                            .take = take_sglang};
 
 }  // namespace memtape::launch

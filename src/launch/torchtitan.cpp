@@ -27,21 +27,6 @@ constexpr auto kTitanDefaults =
 constexpr auto kNeutralSections = std::to_array<std::string_view>(
     {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "memory_estimation",
      "fault_tolerance", "validation", "debug", "float8", "mx", "quantize", "experimental"});
-/// A name that says how old a checkout can be: the last day it was there, or the first.
-struct Dated {
-  std::string_view name, day;
-};
-constexpr auto kUntil =
-    std::to_array<Dated>({{"training.data_parallel_degree", "2024-09-10"},
-                          {"optimizer.fused", "2025-02-27"},
-                          {"training.warmup_steps", "2025-02-27"},
-                          {"training.data_parallel_shard_degree", "2025-03-17"},
-                          {"training.tensor_parallel_degree", "2025-03-17"},
-                          {"experimental.context_parallel_degree", "2025-03-17"},
-                          {"model.norm_type", "2025-04-16"},
-                          {"training.batch_size", "2025-06-04"},
-                          {"training.compile", "2025-08-19"}});
-
 /// --section.key value, --section.key=value, or a switch; lists come with commas between.
 Result<Settings> read_titan_words(const LaunchCommand& command) {
   Settings settings;
@@ -74,21 +59,7 @@ Result<Settings> read_titan_words(const LaunchCommand& command) {
   return settings;
 }
 
-/// [section] key = value as section.key.
-void set_tables(const YamlNode& table, const std::string& prefix, const std::string& file,
-                Settings& settings) {
-  for (const YamlNode& member : table.children) {
-    const std::string name = prefix + member.key;
-    if (member.kind == YamlNode::Kind::mapping)
-      set_tables(member, name + ".", file, settings);
-    else
-      settings.set({.name = name,
-                    .value = member,
-                    .where = fmt::format("{}: {}", place_in(file, member.line), name)});
-  }
-}
-
-Result<Settings> read_titan(const LaunchCommand& command) {
+Result<Settings> read_titan(const LaunchCommand& command, const WordStyle&) {
   Result<Settings> words = read_titan_words(command);
   if (!words) return words;
   const std::string* const named = command.variable("CONFIG_FILE");
@@ -101,7 +72,7 @@ Result<Settings> read_titan(const LaunchCommand& command) {
   const Result<YamlNode> document = read_toml(*text, file);
   if (!document) return tl::unexpected(document.error());
   Settings settings;
-  set_tables(*document, "", file, settings);
+  settings.set_flat(*document, file);
   settings.set_all(*words);
   return settings;
 }
@@ -127,8 +98,8 @@ void check_titan_names(Reading& reading) {
 /// The day of the newest checkout that has all these names.
 std::string newest_day(const Settings& settings) {
   std::string_view day = "2025-10-31";
-  for (const Dated& dated : kUntil)
-    if (settings.find(dated.name)) day = std::min(day, dated.day);
+  for (const Word& last : data::torchtitan_last_days())
+    if (settings.find(last.theirs)) day = std::min(day, last.ours);
   return std::string(day);
 }
 

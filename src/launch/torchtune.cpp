@@ -32,26 +32,7 @@ Result<void> override_with(const std::string& word, YamlNode& config) {
     return bad_input(fmt::format("unexpected word {}", word), "tune run", "key=value");
   Result<YamlNode> value = read_yaml_mapping("v: " + word.substr(equals + 1), word);
   if (!value) return tl::unexpected(value.error());
-  YamlNode* node = &config;
-  const std::string path = word.substr(0, equals);
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t dot = std::min(path.find('.', at), path.size());
-    const std::string key = path.substr(at, dot - at);
-    const auto found = std::ranges::find(node->children, key, &YamlNode::key);
-    if (found != node->children.end()) {
-      node = &*found;
-    } else {
-      if (node->kind != YamlNode::Kind::mapping)
-        *node =
-            YamlNode{.kind = YamlNode::Kind::mapping, .key = node->key, .text = {}, .children = {}};
-      node->children.push_back({.key = key, .text = {}, .children = {}});
-      node = &node->children.back();
-    }
-    at = dot + 1;
-  }
-  const std::string key = node->key;
-  *node = std::move(value->children.front());
-  node->key = key;
+  config.set_at(word.substr(0, equals), std::move(value->children.front()));
   return {};
 }
 
@@ -174,7 +155,7 @@ void add_single_device(Reading& reading) {
                   "gradient_accumulation_steps: 1");
 }
 
-Result<Settings> read_torchtune(const LaunchCommand& command) {
+Result<Settings> read_torchtune(const LaunchCommand& command, const WordStyle&) {
   const Result<TorchtuneWords> words = read_recipe(command);
   if (!words) return tl::unexpected(words.error());
   const Result<std::string> text = command.files->read(words->config);

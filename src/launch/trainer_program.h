@@ -37,4 +37,9 @@ void add_quantization(const QuantizationWords& quantization, Reading& reading);
 /// What load_in_4bit and load_in_8bit say; false where neither is on.
 bool add_loaded_bits(const QuantizationWords& in_4_bits, Reading& reading);
 
+/// Scripts with HfArgumentParser: arguments on the command line or in one file.
+inline constexpr WordStyle kScriptStyle{.file = WordStyle::File::only, .negatives = true};
+/// The model and the dtype of its weights, as such scripts name them.
+void take_script_model(Reading& reading);
+
 }  // namespace memtape::launch

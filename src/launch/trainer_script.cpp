@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scripts of the users' own around transformers' Trainer, whose arguments are TrainingArguments
 // beside a few of theirs.
-#include "launch/trainer_script.h"
+#include "launch/trainer_program.h"
 
 #include <algorithm>
 
@@ -42,11 +42,11 @@ std::vector<std::string> names_of_its_own(const LaunchCommand& command) {
   return own;
 }
 
-Result<Settings> read_own_script(const LaunchCommand& command) {
+Result<Settings> read_own_script(const LaunchCommand& command, const WordStyle& style) {
   const std::vector<std::string> own = names_of_its_own(command);
   std::vector<std::string_view> names = shared_names();
   names.insert(names.end(), own.begin(), own.end());
-  return read_words(command, kScriptStyle, names);
+  return read_words(command, style, names);
 }
 
 void say_own_script(Reading& reading) {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "launch/accelerate_config.h"
 #include "launch/programs.h"
 #include "launch/trainer_program.h"
 #include "launch/words.h"
+#include "launch/wrappers.h"
 
 namespace memtape::launch {
 namespace {
@@ -53,10 +53,10 @@ void begin_trl(Reading& reading) {
           bad_input(fmt::format("{} is neither a file nor a configuration that trl ships", *name),
                     settings.find("accelerate_config")->where,
                     "single_gpu, multi_gpu, fsdp1, fsdp2, zero1, zero2 or zero3"));
-    if (const auto noted = shipped.empty()
-                               ? note_accelerate_config(*name, reading.command)
-                               : note_accelerate_text(shipped, *name + ".yaml", reading.command);
-        !noted)
+    Result<Settings> config = shipped.empty() ? read_settings_file(*reading.command.files, *name)
+                                              : read_settings(shipped, *name + ".yaml");
+    if (!config) return settings.fail(tl::unexpected(config.error()));
+    if (const auto noted = note_accelerate(*std::move(config), reading.command); !noted)
       return settings.fail(tl::unexpected(noted.error()));
   }
   if (const std::optional<std::int64_t> processes = settings.whole("num_processes"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/unmodelled_scripts.h"
+#include "launch/programs.h"
 
 #include <fmt/format.h>
 

@@ -91,24 +91,26 @@ bool take_vllm(const GivenFlag& given, Translation& translation) {
   return true;
 }
 
-constexpr ServerProgram kVllm{.name = "vllm serve",
-                              .engine = "vllm",
-                              .named_model = "vllm serve MODEL",
-                              .flags = served_flags<vllm::kEngine, data::vllm_flags>,
-                              .words = vllm_words,
-                              .ranks = vllm_ranks,
-                              .take = take_vllm,
-                              .prefix = "VLLM_",
-                              .environment = "vLLM's environment",
-                              .variables = data::vllm_environment_flags,
-                              .knows_all_variables = true};
+ReadFlags vllm_variables(const LaunchCommand& command) {
+  return read_variables(command, "VLLM_", data::vllm_environment_flags().flags);
+}
+
+Result<void> begin_vllm(const LaunchCommand&, const ReadFlags&, Translation& translation) {
+  translation.add("usage-context", "api-server");
+  return {};
+}
 
 }  // namespace
 
-Result<Translation> translate_vllm(const LaunchCommand& command) {
-  Result<Translation> translation = translate_server(kVllm, command);
-  if (translation) translation->add("usage-context", "api-server");
-  return translation;
-}
+const ServerProgram kVllm{.name = "vllm serve",
+                          .engine = "vllm",
+                          .names_model = "MODEL",
+                          .flags = served_flags<vllm::kEngine, data::vllm_flags>,
+                          .words = vllm_words,
+                          .ranks = vllm_ranks,
+                          .begin = begin_vllm,
+                          .take = take_vllm,
+                          .variables = vllm_variables,
+                          .environment = "vLLM's environment"};
 
 }  // namespace memtape::launch

@@ -17,14 +17,21 @@ struct Word {
 std::string_view meaning_of(std::string_view word, std::span<const Word> list);
 std::vector<std::string_view> words_of(std::span<const Word> list);
 
+/// "torchrun; tune run": names of programs, which may have several words.
+std::vector<std::string_view> names_in(std::string_view list);
+
 }  // namespace memtape::launch
 
 namespace memtape::data {
 
 std::span<const launch::Word> data_set_classes();
+std::span<const launch::Word> llama_factory_low_rank();
+std::span<const launch::Word> llamacpp_tools();
+std::span<const launch::Word> nanogpt_checkpoints();
 std::span<const launch::Word> torch_optimizers();
 std::span<const launch::Word> torchtitan_debug_models();
 std::span<const launch::Word> torchtitan_flavors();
+std::span<const launch::Word> torchtitan_last_days();
 std::span<const launch::Word> torchtune_builders();
 std::span<const launch::Word> trl_accelerate_configs();
 std::span<const launch::Word> unmodelled_transformers_trainings();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wrappers that start a program: interpreters, launchers, containers. A table; each takes its
-// own flags off the front of the words and notes in the command what they say.
+// own flags off the front of the words and notes in the command what they say. And what a wrapper
+// reads itself: start scripts, and accelerate's configuration.
 #pragma once
 
 #include "launch/launch_command.h"
@@ -19,5 +20,20 @@ struct Unwrapped {
 
 /// Takes the wrapper off that `words` begins with; without one they are returned as a program.
 Result<Unwrapped> unwrap_once(std::span<const std::string> words, LaunchCommand& command);
+
+/// What a shell would run of a text: sh -c "cd x && exec vllm serve ...". The first of its commands
+/// that starts a known program is taken; assignments and exports before it fill its variables in.
+/// `given` are the words behind the text: "$@".
+Unwrapped unwrap_script(std::string_view text, std::span<const std::string> given,
+                        LaunchCommand& command);
+/// `bash run.sh`, where the file can be read; nothing where it cannot.
+std::optional<Unwrapped> unwrap_script_file(const std::string& path,
+                                            std::span<const std::string> given,
+                                            LaunchCommand& command);
+
+/// Notes in the command what accelerate's own configuration says (`accelerate launch --config_file
+/// cfg.yaml`, accelerate 1.15, commands/config/config_args.py): the same things as its flags, under
+/// the same names. Flags, noted later, override it.
+Result<void> note_accelerate(Settings settings, LaunchCommand& command);
 
 }  // namespace memtape::launch

@@ -2,7 +2,6 @@
 // Launch commands: what is left when the wrappers are off.
 #include "formats/shell.h"
 #include "launch/container.h"
-#include "launch/correction.h"
 #include "launch/launch_command.h"
 #include "launch/translation.h"
 
@@ -119,20 +118,6 @@ TEST(Launch, a_container_is_the_command_that_runs_it) {
   container.gpus = 2;
   EXPECT_THAT(docker_words(container), ElementsAre("docker", "run", "-e", "A=1", "--gpus", "2",
                                                    "--entrypoint", "python3", "i", "-m", "x"));
-}
-
-TEST(Launch, a_correction_changes_what_was_typed) {
-  const std::vector<std::string> typed =
-      words("A=1 vllm serve m --max_model_len=9 -tp 1 --no-such 3 --gpu-memory-utilization 0.5");
-  const Result<Translation> translation = translate(typed, NoFiles());
-  ASSERT_TRUE(translation.has_value());
-  const std::vector<Change> changes{{"max-model-len", "8"},
-                                    {"tensor-parallel-size", "2"},
-                                    {"quantization", "fp8"},
-                                    {"enforce-eager", ""}};
-  EXPECT_EQ(corrected_command(*translation, typed, changes),
-            "A=1 vllm serve m --max_model_len=8 -tp 2 --gpu-memory-utilization 0.5 "
-            "--quantization fp8 --enforce-eager");
 }
 
 }  // namespace

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/correction.h"
+#include "exports/correction.h"
 
 #include <algorithm>
 
 #include "formats/shell.h"
 
-namespace memtape::launch {
+namespace memtape::exports {
 namespace {
 
 /// Whether `word` is a flag that means `option`, by itself or up to its '='.
-bool names(std::string_view word, std::string_view option, std::span<const Flag> table) {
+bool names(std::string_view word, std::string_view option, std::span<const launch::Flag> table) {
   if (!word.starts_with('-')) return false;
   std::string name(word.substr(0, word.find('=')));
   if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
   return std::ranges::any_of(
-      table, [&](const Flag& flag) { return flag.name == name && flag.meaning == option; });
+      table, [&](const launch::Flag& flag) { return flag.name == name && flag.meaning == option; });
 }
 
-void change(std::vector<std::string>& words, const Change& change, std::span<const Flag> table) {
+void change(std::vector<std::string>& words, const Change& change,
+            std::span<const launch::Flag> table) {
   const auto& [option, value] = change;
   // The last one counts.
   const auto last = std::find_if(words.rbegin(), words.rend(), [&](const std::string& word) {
@@ -35,7 +36,7 @@ void change(std::vector<std::string>& words, const Change& change, std::span<con
     *std::prev(last) = value;
 }
 
-void drop(std::vector<std::string>& words, const UnknownFlag& flag) {
+void drop(std::vector<std::string>& words, const launch::UnknownFlag& flag) {
   const auto at = std::ranges::find_if(
       words, [&](const std::string& word) { return word.substr(0, word.find('=')) == flag.typed; });
   if (at == words.end()) return;
@@ -44,11 +45,11 @@ void drop(std::vector<std::string>& words, const UnknownFlag& flag) {
 
 }  // namespace
 
-std::string corrected_command(const Translation& translation, std::span<const std::string> typed,
-                              std::span<const Change> changes) {
+std::string corrected_command(const launch::Translation& translation,
+                              std::span<const std::string> typed, std::span<const Change> changes) {
   const std::vector<std::string>& arguments = translation.arguments;
   std::vector<std::string> words = arguments;
-  for (const UnknownFlag& flag : translation.unknown) drop(words, flag);
+  for (const launch::UnknownFlag& flag : translation.unknown) drop(words, flag);
   for (const Change& one : changes) change(words, one, translation.flags);
   // Wrappers stay before the program, where they stood there word for word.
   const bool is_last = typed.size() > arguments.size() &&
@@ -61,4 +62,4 @@ std::string corrected_command(const Translation& translation, std::span<const st
   return line;
 }
 
-}  // namespace memtape::launch
+}  // namespace memtape::exports

@@ -4,13 +4,13 @@
 
 #include "launch/translation.h"
 
-namespace memtape::launch {
+namespace memtape::exports {
 
 /// An option of the engine and its new value.
 using Change = std::pair<std::string, std::string>;
 
 /// `typed` (what stood after the --) with the changes made where the flag is, else at its end.
-std::string corrected_command(const Translation& translation, std::span<const std::string> typed,
-                              std::span<const Change> changes);
+std::string corrected_command(const launch::Translation& translation,
+                              std::span<const std::string> typed, std::span<const Change> changes);
 
-}  // namespace memtape::launch
+}  // namespace memtape::exports

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: what a launch command's words may point at (a configuration in YAML or JSON), behind an
-// interface, since rooms open no files.
+// Files that words may point at (a configuration in YAML or JSON), behind an interface, since rooms
+// open no files.
 #pragma once
 
 #include <string>
 
 #include "base/result.h"
 
-namespace memtape::launch {
+namespace memtape {
 
 class Files {
  public:
@@ -20,4 +20,4 @@ class Files {
   virtual Result<std::string> read(const std::string& path) const = 0;
 };
 
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Containers as compose and Kubernetes files describe them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace memtape {
+
+struct Container {
+  std::string name, image;
+  std::vector<std::string> entry_point;  ///< in place of the image's own, where it is given
+  std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::optional<std::int64_t> gpus;
+  int line = 0;  ///< where its file describes it
+};
+
+/// The containers of one file after another: services of one name are one (the merge rules of the
+/// Compose specification: words and images are replaced, variables and devices come together).
+void merge_containers(std::vector<Container>& into, std::vector<Container> more);
+
+}  // namespace memtape
