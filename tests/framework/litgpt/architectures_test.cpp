@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What litgpt's list (0.5.13, config.py) says of models, read from the config.json that the hub has
 // of them.
-#include "framework/litgpt/gpt_config.h"
+#include "framework/litgpt/architectures.h"
 
 #include <numeric>
 
