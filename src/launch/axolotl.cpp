@@ -27,11 +27,12 @@ TrainerConfig trainer_of(Settings& settings) {
                                                   {"gdpo", "grpo"}});
   if (!settings.says("rl")) return nullptr;
   const GivenSetting& rl = *settings.find("rl");
-  const TrainerConfig trainer = transformers::trl_config(meaning_of(rl.value.text, kTrainers));
-  if (!trainer)
-    settings.fail(unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
-                              "dpo, ipo, kto, orpo, simpo, grpo or gdpo"));
-  return trainer;
+  const std::string_view name = meaning_of(rl.value.text, kTrainers);
+  for (const TrainerConfig trainer : transformers::trl_configs())
+    if (trainer->trainer == name) return trainer;
+  settings.fail(unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
+                            "dpo, ipo, kto, orpo, simpo, grpo or gdpo"));
+  return nullptr;
 }
 
 bool is_sharded(const Settings& settings) {
