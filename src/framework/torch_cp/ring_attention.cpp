@@ -137,9 +137,9 @@ Tensor RingAttention::attend(ghost::AttentionKernel kernel, const Tensor& query,
   ghost::set_history(made.out, node);
   node->logsumexp.keep_result(made.logsumexp);
   node->output.keep_result(made.out);
-  if (!is_flash) return made.out;
-  node->rng_state.keep_result(made.rng_state);
-  node->unused.keep_result(made.unused);
+  // Only some releases make these tensors (changes::kFlashSeedOnDevice).
+  if (is_flash && made.rng_state.defined()) node->rng_state.keep_result(made.rng_state);
+  if (is_flash && made.unused.defined()) node->unused.keep_result(made.unused);
   return made.out;
 }
 
