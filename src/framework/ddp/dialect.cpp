@@ -16,10 +16,6 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   return resolved(torch::settled(std::move(recipe), config));
 }
 
-Result<TrainPlanPointer> make_plan(const Config&, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_options(recipe));
-}
-
 Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
                                  const ghost::DeviceTraits& device, int) {
   return run_training(config, plan.common, own_options<Options>(plan), device);
@@ -35,15 +31,9 @@ constinit const Dialect kDialect{
                   .absent = kAbsent,
                   .arguments = torch::kPeftArguments,
                   .argument = torch::peft_argument},
-    .tasks = torch::kAllTasks,
-    .packages = torch::packages_of_families,
     .settle = settle,
-    .data_ranks = torch::data_ranks,
-    .plan = make_plan,
-    .ranks = torch::alike_ranks,
+    .plan = torch::plan_by<Options, read_options>,
     .run = run_plan,
-    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
-    .time = {},
     .space = PlanSpace::data_parallel,
     .sharing = {.replicates = true},
     .planned = {.on_many = 5},

@@ -27,10 +27,6 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   return resolved(torch::settled(std::move(recipe), config));
 }
 
-Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_ds_config(config, recipe));
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -42,11 +38,12 @@ constinit const Dialect kDialect{
     .tasks = torch::kTasksWithClasses,
     .packages = packages_of_program,
     .settle = settle,
-    .data_ranks = torch::data_ranks,
-    .plan = make_plan,
+    .plan =
+        [](const Config& config, const TrainRecipe& recipe) {
+          return plan_with(recipe, read_ds_config(config, recipe));
+        },
     .ranks = torch::ranks_with<DsConfig, rank_classes>,
     .run = torch::run_with<DsConfig, run_training>,
-    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
     .time = {.float32_masters = true},
     .space = PlanSpace::data_parallel,
     .sharing = {.has_zero_stages = true},

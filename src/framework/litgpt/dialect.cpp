@@ -28,11 +28,6 @@ std::vector<Package> packages_of_program(const TrainRecipe&) {
 
 TrainRecipe settle(TrainRecipe recipe, const Config&) { return resolved(std::move(recipe)); }
 
-Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
-                                 const ghost::DeviceTraits& device, int) {
-  return run_training(config, plan.common, device);
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -45,11 +40,6 @@ constinit const Dialect kDialect{
     .tasks = torch::kLanguageTasks,
     .packages = packages_of_program,
     .settle = settle,
-    .data_ranks = torch::data_ranks,
-    .plan = torch::plan_without_options,
-    .ranks = torch::alike_ranks,
-    .run = run_plan,
-    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
-    .time = {}};
+    .run = torch::run_alike<run_training>};
 
 }  // namespace memtape::litgpt

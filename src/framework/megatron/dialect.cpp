@@ -75,19 +75,6 @@ Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe)
   return arguments->dp;
 }
 
-Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_arguments(config, recipe));
-}
-
-Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config&) {
-  return rank_classes(plan.common, own_options<Arguments>(plan));
-}
-
-Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config&,
-                                 const ghost::DeviceTraits& device, int rank) {
-  return run_training(plan.common, own_options<Arguments>(plan), device, rank);
-}
-
 /// Its dispatchers move rows to where their experts are.
 bool depends_on_routing(const TrainRecipe&) { return true; }
 
@@ -112,15 +99,13 @@ constinit const Dialect kDialect{
     .packages = packages_of_program,
     .settle = resolved,
     .data_ranks = data_ranks,
-    .plan = make_plan,
-    .ranks = ranks_of_plan,
-    .run = run_plan,
+    .plan = torch::plan_by<Arguments, read_arguments>,
+    .ranks = torch::ranks_with<Arguments, rank_classes>,
+    .run = torch::run_with<Arguments, run_training>,
     .counts_one_rank = true,
     .runs_every_micro_batch = true,
     .depends_on_routing = depends_on_routing,
-    .levers = {.fused_attention = "flash",
-               .sharing = distributed_optimizer,
-               .fused_optimizer = fused_by_torch},
+    .levers = {.fused_attention = "flash", .sharing = distributed_optimizer, .adapters = nullptr},
     .time = {.float32_gradients = true,
              .float32_masters = true,
              .fused = true,

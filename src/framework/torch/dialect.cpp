@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::array kAbsent{kNoOffload};
 
-Result<TrainRun> run_plan(const TrainPlan& plan, const Config& config,
-                          const ghost::DeviceTraits& device, int) {
-  return run_training(config, plan.common, device);
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -25,15 +20,7 @@ constinit const Dialect kDialect{
                   .absent = kAbsent,
                   .arguments = kPeftArguments,
                   .argument = peft_argument},
-    .tasks = kAllTasks,
-    .packages = packages_of_families,
-    .settle = settled,
-    .data_ranks = data_ranks,
-    .plan = plan_without_options,
-    .ranks = alike_ranks,
-    .run = run_plan,
-    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
-    .time = {},
+    .run = run_alike<run_training>,
     .space = PlanSpace::data_parallel,
     .planned = {.on_one_gpu = 1},
     .exported = ExportedProgram::plain_loop,

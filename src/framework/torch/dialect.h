@@ -8,6 +8,7 @@
 // tests/framework/dialects.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,47 @@
 #include "workload/framework.h"
 
 namespace memtape {
+
+// What a dialect does if it does not say anything else.
+namespace torch {
+
+/// All tasks for which families have a loss: first those of text, then encoder-decoders, then
+/// classifiers of text, and then the others.
+inline constexpr auto kAllTasks = std::to_array<family::Task>(
+    {family::Task::causal_lm, family::Task::masked_lm, family::Task::image_text_to_text,
+     family::Task::seq2seq_lm, family::Task::sequence_classification,
+     family::Task::token_classification, family::Task::question_answering,
+     family::Task::multiple_choice, family::Task::image_classification,
+     family::Task::zero_shot_image_classification, family::Task::speech_seq2seq});
+/// Decoders and encoders of text, whose tokens and labels have one length.
+inline constexpr std::span kTextTasks = std::span(kAllTasks).first(3);
+/// These and encoder-decoders.
+inline constexpr std::span kLanguageTasks = std::span(kAllTasks).first(4);
+/// These and classifiers of text.
+inline constexpr std::span kTasksWithClasses = std::span(kAllTasks).first(8);
+
+/// The packages torch and transformers, and peft if there are adapters.
+std::vector<Package> packages_of_families(const TrainRecipe& recipe);
+
+/// If nobody names a length, it is at most as many tokens as the model has positions.
+TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
+/// If nobody names them, these are the modules that peft adapts in such a model.
+TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config);
+/// Applies both.
+TrainRecipe settled(TrainRecipe recipe, const Config& config);
+
+/// The GPUs divided by the tensor, pipeline and context parallel ranks.
+Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe);
+/// It is one, however many GPUs there are, because they share each sequence.
+Result<std::int64_t> one_data_rank(const Config& config, const TrainRecipe& recipe);
+
+/// The plan of a framework that has no options of its own.
+Result<TrainPlanPointer> plan_without_options(const Config& config, const TrainRecipe& recipe);
+
+/// The one class of GPUs that all run the same program on the same sizes.
+Result<std::vector<RankClass>> alike_ranks(const TrainPlan& plan, const Config& config);
+
+}  // namespace torch
 
 /// The axis of a mesh that takes all GPUs if no size is given.
 enum class MeshAxis : std::uint8_t { data, tensor, pipeline, context };
@@ -66,17 +108,21 @@ struct PlannedPlace {
 enum class RealStep : std::uint8_t { none, plain_loop, trainer };
 
 struct Dialect {
-  Framework framework;                  ///< its name, and how its options are read
-  std::span<const family::Task> tasks;  ///< those for which its program is modelled
+  Framework framework;  ///< its name, and how its options are read
+  /// The tasks for which its program is modelled.
+  std::span<const family::Task> tasks = torch::kAllTasks;
   /// The packages whose releases decide the figures.
-  std::vector<Package> (*packages)(const TrainRecipe& recipe);
+  std::vector<Package> (*packages)(const TrainRecipe& recipe) = torch::packages_of_families;
   /// The recipe with what the model's configuration decides.
-  TrainRecipe (*settle)(TrainRecipe recipe, const Config& config);
+  TrainRecipe (*settle)(TrainRecipe recipe, const Config& config) = torch::settled;
   /// The number of ranks that see different sequences.
-  Result<std::int64_t> (*data_ranks)(const Config& config, const TrainRecipe& recipe);
-  Result<TrainPlanPointer> (*plan)(const Config& config, const TrainRecipe& recipe);
+  Result<std::int64_t> (*data_ranks)(const Config& config,
+                                     const TrainRecipe& recipe) = torch::data_ranks;
+  Result<TrainPlanPointer> (*plan)(const Config& config,
+                                   const TrainRecipe& recipe) = torch::plan_without_options;
   /// The ranks, in classes of ranks that run alike.
-  Result<std::vector<torch::RankClass>> (*ranks)(const TrainPlan& plan, const Config& config);
+  Result<std::vector<torch::RankClass>> (*ranks)(const TrainPlan& plan,
+                                                 const Config& config) = torch::alike_ranks;
   /// Runs the whole program of one rank on ghost tensors.
   Result<torch::TrainRun> (*run)(const TrainPlan& plan, const Config& config,
                                  const ghost::DeviceTraits& device, int rank);
@@ -91,7 +137,7 @@ struct Dialect {
   std::vector<std::string> (*warnings)(const Config& config, const TrainRecipe& recipe) = nullptr;
   LeverWords levers = {};
 
-  time::FrameworkHabits time;
+  time::FrameworkHabits time = {};
   PlanSpace space = PlanSpace::none;
   DataParallelChoices sharing = {};
   /// If it is null, the framework's own options decide nothing that a space does not decide.

@@ -62,6 +62,13 @@ Result<TrainPlanPointer> plan_without_options(const Config&, const TrainRecipe& 
   return plain_plan(recipe);
 }
 
+Result<void> check_offloads_all(std::span<const NamedValue>, const TrainRecipe& recipe) {
+  const std::string& offload = recipe.layout.offload;
+  if (offload.empty() || offload == "none" || offload == "all") return {};
+  return bad_input("FSDP's CPUOffload takes parameters, gradients and optimizer together",
+                   "--offload", "all");
+}
+
 Result<std::vector<RankClass>> alike_ranks(const TrainPlan& plan, const Config&) {
   return all_alike(plan.common.layout);
 }

@@ -20,6 +20,11 @@ struct Lever {
   bool is_free = false;  ///< kept for the next lever even if it changes nothing on its own
 };
 
+/// Offers --optimizer-impl fused.
+std::vector<Lever> fused_by_torch(const TrainRecipe& recipe);
+/// Offers --lora-rank and --lora-targets if there are no adapters.
+std::vector<Lever> adapters_by_rank(const TrainRecipe& recipe);
+
 /// A framework's words for the levers that most frameworks have, and its own levers. If a function
 /// is null, the framework has no such lever.
 struct LeverWords {
@@ -32,14 +37,9 @@ struct LeverWords {
   /// Levers that cost nothing and share memory among ranks.
   std::vector<Lever> (*sharing)(const TrainRecipe& recipe) = nullptr;
   /// The same update of torch's AdamW by one kernel, if it is not fused already.
-  std::vector<Lever> (*fused_optimizer)(const TrainRecipe& recipe) = nullptr;
+  std::vector<Lever> (*fused_optimizer)(const TrainRecipe& recipe) = fused_by_torch;
   std::vector<Lever> (*smaller_states)(const TrainRecipe& recipe) = nullptr;
-  std::vector<Lever> (*adapters)(const TrainRecipe& recipe) = nullptr;
+  std::vector<Lever> (*adapters)(const TrainRecipe& recipe) = adapters_by_rank;
 };
-
-/// Offers --optimizer-impl fused.
-std::vector<Lever> fused_by_torch(const TrainRecipe& recipe);
-/// Offers --lora-rank and --lora-targets if there are no adapters.
-std::vector<Lever> adapters_by_rank(const TrainRecipe& recipe);
 
 }  // namespace memtape

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::array kAbsent{torch::kNoSchedule, torch::kNoOffload, torch::kNoInitDevice};
 
-Result<TrainPlanPointer> make_plan(const Config&, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_options(recipe));
-}
-
 Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config&) {
   return rank_classes(plan.common.layout.gpus);
 }
@@ -27,14 +23,10 @@ constinit const Dialect kDialect{
                   .summary = "the plain loop under torch's context_parallel",
                   .absent = kAbsent},
     .tasks = torch::kTextTasks,
-    .packages = torch::packages_of_families,
-    .settle = torch::settled,
     .data_ranks = torch::one_data_rank,
-    .plan = make_plan,
+    .plan = torch::plan_by<Options, read_options>,
     .ranks = ranks_of_plan,
     .run = torch::run_with<Options, run_training>,
-    .spreads_over = MeshAxis::context,
-    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
-    .time = {}};
+    .spreads_over = MeshAxis::context};
 
 }  // namespace memtape::torch_cp

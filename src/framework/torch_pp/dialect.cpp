@@ -18,10 +18,6 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   return recipe.global_batch_size ? recipe : resolved(std::move(recipe));
 }
 
-Result<TrainPlanPointer> make_plan(const Config&, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_options(recipe));
-}
-
 Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config&) {
   return rank_classes(own_options<Options>(plan));
 }
@@ -35,15 +31,12 @@ constinit const Dialect kDialect{
                   .takes = {.layer_checkpointing = true},
                   .absent = kAbsent},
     .tasks = torch::kLanguageTasks,
-    .packages = torch::packages_of_families,
     .settle = settle,
     .data_ranks = torch::one_data_rank,
-    .plan = make_plan,
+    .plan = torch::plan_by<Options, read_options>,
     .ranks = ranks_of_plan,
     .run = torch::run_with<Options, run_training>,
     .spreads_over = MeshAxis::pipeline,
-    .runs_every_micro_batch = true,
-    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
-    .time = {}};
+    .runs_every_micro_batch = true};
 
 }  // namespace memtape::torch_pp

@@ -23,10 +23,6 @@ Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe)
   return std::max<std::int64_t>(1, recipe.layout.gpus / options->size);
 }
 
-Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_options(config, recipe));
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -36,16 +32,11 @@ constinit const Dialect kDialect{
                   .absent = kAbsent,
                   .check = check_options},
     .tasks = torch::kTextTasks,
-    .packages = torch::packages_of_families,
-    .settle = torch::settled,
     .data_ranks = data_ranks,
-    .plan = make_plan,
+    .plan = torch::plan_by<Options, read_options>,
     .ranks = torch::ranks_with<Options, rank_classes>,
     .run = torch::run_with<Options, run_training>,
     .spreads_over = MeshAxis::tensor,
-    .levers = {.cuts_unmade_models = true,
-               .fused_optimizer = fused_by_torch,
-               .adapters = adapters_by_rank},
-    .time = {}};
+    .levers = {.cuts_unmade_models = true}};
 
 }  // namespace memtape::torch_tp

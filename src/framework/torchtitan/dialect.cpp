@@ -30,19 +30,6 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
 /// Expert parallel ranks are sent the rows of their experts.
 bool depends_on_routing(const TrainRecipe& recipe) { return recipe.layout.ep.value_or(1) > 1; }
 
-Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
-  return plan_with(recipe, read_job(config, recipe));
-}
-
-Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config&) {
-  return rank_classes(plan.common, own_options<Job>(plan));
-}
-
-Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config&,
-                                 const ghost::DeviceTraits& device, int rank) {
-  return run_training(plan.common, own_options<Job>(plan), device, rank);
-}
-
 }  // namespace
 
 extern const Dialect kDialect;
@@ -54,12 +41,10 @@ constinit const Dialect kDialect{
     .tasks = torch::kLanguageTasks,
     .packages = packages_of_program,
     .settle = settle,
-    .data_ranks = torch::data_ranks,
-    .plan = make_plan,
-    .ranks = ranks_of_plan,
-    .run = run_plan,
+    .plan = torch::plan_by<Job, read_job>,
+    .ranks = torch::ranks_with<Job, rank_classes>,
+    .run = torch::run_with<Job, run_training>,
     .depends_on_routing = depends_on_routing,
-    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
     .time = {.shards = true,
              .float32_gradients = true,
              .sequence_parallel = true,

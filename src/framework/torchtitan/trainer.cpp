@@ -59,7 +59,7 @@ Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Job& whole
   return torch::TrainRun{std::move(session.tape), statics, false};
 }
 
-std::vector<torch::RankClass> rank_classes(const TrainRecipe& recipe, const Job& whole) {
+Result<std::vector<torch::RankClass>> rank_classes(const TrainRecipe& recipe, const Job& whole) {
   const JobConfig& job = whole.config;
   const auto& moe = whole.model.moe;
   const std::vector<std::int64_t> lengths = row_counts(whole.model);

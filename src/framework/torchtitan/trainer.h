@@ -29,6 +29,6 @@ Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Job& job,
                                      const ghost::DeviceTraits& device, int rank);
 
 /// The classes of ranks whose pieces have equal sizes.
-std::vector<torch::RankClass> rank_classes(const TrainRecipe& recipe, const Job& job);
+Result<std::vector<torch::RankClass>> rank_classes(const TrainRecipe& recipe, const Job& job);
 
 }  // namespace memtape::torchtitan
