@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/llamacpp/caches.h"
+#include "framework/llamacpp/context_sizes.h"
 #include "ggml/scheduler.h"
 
 namespace memtape::llamacpp {

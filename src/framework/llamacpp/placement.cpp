@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/llamacpp/placement.h"
+#include "framework/llamacpp/context_sizes.h"
 
 #include <algorithm>
 #include <array>

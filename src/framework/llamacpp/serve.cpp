@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "framework/llamacpp/context_sizes.h"
 #include "framework/llamacpp/fit.h"
 #include "framework/llamacpp/gguf_header.h"
 #include "framework/llamacpp/hf_conversion.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/context_sizes.h"
 #include "outcome/serve_answer.h"
 
 namespace memtape::llamacpp {

@@ -2,7 +2,6 @@
 #include "framework/torch_pp/options.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "base/letter_case.h"
@@ -160,29 +159,6 @@ TrainRecipe resolved(TrainRecipe recipe) {
   recipe.gradient_accumulation = options->microbatches;
   recipe.names_gradient_accumulation = true;
   return recipe;
-}
-
-Result<std::vector<std::int64_t>> layers_by_stage(const Options& options, std::int64_t layers) {
-  const std::int64_t stages = options.stages();
-  if (options.layers.empty()) {
-    if (layers % stages != 0)
-      return bad_input(
-          std::to_string(layers) + " layers do not divide over " + std::to_string(stages) +
-              " stages",
-          "--gpus",
-          torch::divisors_of(layers) +
-              " stages; or say how many layers each holds: --strategy '{\"layers\": [...]}'");
-    return std::vector<std::int64_t>(static_cast<std::size_t>(stages), layers / stages);
-  }
-  const bool usable =
-      static_cast<std::int64_t>(options.layers.size()) == stages &&
-      std::all_of(options.layers.begin(), options.layers.end(),
-                  [&](std::int64_t n) { return n >= 0 && n <= layers; }) &&
-      std::accumulate(options.layers.begin(), options.layers.end(), std::int64_t{0}) == layers;
-  if (!usable)
-    return bad_input("not the model's layers", "--strategy: layers",
-                     std::to_string(stages) + " numbers that add up to " + std::to_string(layers));
-  return options.layers;
 }
 
 }  // namespace memtape::torch_pp

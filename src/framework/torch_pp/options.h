@@ -72,8 +72,4 @@ Result<Options> read_options(const TrainRecipe& recipe);
 /// The recipe whose gradient accumulation is its number of micro-batches, since these are the same.
 TrainRecipe resolved(TrainRecipe recipe);
 
-/// The number of layers that each stage holds of a model with `layers` layers. It is an error if
-/// they do not divide.
-Result<std::vector<std::int64_t>> layers_by_stage(const Options& options, std::int64_t layers);
-
 }  // namespace memtape::torch_pp

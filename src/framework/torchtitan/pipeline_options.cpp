@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "framework/torchtitan/stage_ranges.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torchtitan {
@@ -25,31 +26,6 @@ Result<std::int64_t> stages_per_rank(const PipelineWords& words, const torch_pp:
                          std::to_string(options.ranks) + " ranks",
                      kNames.stages_per_rank, "a number that gives a multiple of the ranks");
   return stages / options.ranks;
-}
-
-/// generate_llm_fqn_per_model_part
-Result<std::vector<family::StageRange>> share_out(std::int64_t count, std::int64_t layers,
-                                                  const PipelineWords& words) {
-  const std::int64_t effective = layers + words.first_less + words.last_less;
-  const std::int64_t each = effective / count, more = effective % count;
-  if (each == 0 || words.first_less > each || words.last_less > each)
-    return bad_input(
-        std::to_string(layers) + " layers are too few for " + std::to_string(count) + " stages",
-        "--pp", "fewer stages, or --strategy: pipeline_parallel_layers_per_stage");
-  std::vector<family::StageRange> stages;
-  std::int64_t next = 0;
-  for (std::int64_t stage = 0; stage < count; ++stage) {
-    family::StageRange range{
-        .first_layer = next, .end_layer = 0, .embeds = stage == 0, .has_head = stage + 1 == count};
-    std::int64_t own = each + (stage < more ? 1 : 0);
-    if (range.embeds)
-      own -= words.first_less;
-    else if (range.has_head)
-      own -= words.last_less;
-    next = range.end_layer = std::min(layers, next + own);
-    stages.push_back(range);
-  }
-  return stages;
 }
 
 }  // namespace
@@ -78,7 +54,7 @@ Result<PipelineOptions> read_pipeline(const PipelineWords& words, const TrainRec
   if (splits_backward(options.schedule) && recipe.checkpointing != Checkpointing::none)
     return unsupported("checkpointing where the backward is split is not modelled", kNames.schedule,
                        "1F1B, GPipe, Interleaved1F1B or LoopedBFS");
-  auto stages = share_out(options.stages(), layers, words);
+  auto stages = share_out(options.stages(), layers, {words.first_less, words.last_less});
   if (!stages) return tl::unexpected(stages.error());
   pipeline.stages = std::move(*stages);
   return pipeline;
