@@ -278,8 +278,8 @@ class Fields {
     plan::Candidate one;
     one.framework = field.job->recipe.framework;
     one.sizes.gpus = one.sizes.dp = field.job->gpus;
-    const auto recipe =
-        field.reading.read(with_changes(field.reading.values, field.space->layout(one)));
+    const auto layout = with_changes(field.space->layout(one), field.space->habits());
+    const auto recipe = field.reading.read(with_changes(field.reading.values, layout));
     if (!recipe) return tl::unexpected(recipe.error());
     return time::train_setup(*recipe, dialect_of(*recipe).time);
   }

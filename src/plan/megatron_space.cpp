@@ -3,6 +3,7 @@
 // (framework/megatron/arguments), once for each pair of sizes that depend on each other.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -101,8 +102,13 @@ class MegatronSpace : public Space {
     add("global-batch-size", job_.global_batch);
     add("sequence-length", job_.sequence);
     options.emplace_back("gradient-checkpointing", name(c.checkpointing));
-    if (!job_.says("strategy") && s.zero == 1) options.emplace_back("strategy", kOverlap);
+    if (s.zero == 1) std::ranges::move(habits(), std::back_inserter(options));
     return options;
+  }
+
+  OptionChanges habits() const override {
+    if (job_.says("strategy")) return {};
+    return {{"strategy", kOverlap}};
   }
 
   /// bf16 parameters, float32 gradients, and what the distributed optimizer holds of a parameter

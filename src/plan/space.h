@@ -50,6 +50,8 @@ class Space {
   virtual std::string refuses(Axis axis, const Candidate& with) const = 0;
   /// The options that make the candidate, in the framework's own words.
   virtual OptionChanges layout(const Candidate& candidate) const = 0;
+  /// What the layouts say, beside their sizes, of how the step is run.
+  virtual OptionChanges habits() const { return {}; }
   /// Bytes that lie on the fullest GPU for certain, computed from sizes alone.
   virtual double floor(const Candidate& candidate) const = 0;
   /// The same bound from small runs, which take longer and give a tighter bound.

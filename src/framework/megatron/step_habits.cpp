@@ -37,14 +37,13 @@ void read_time(const TrainRecipe& recipe, const Config& c, time::TrainSetup& s) 
   using time::Compute;
   if (recipe.eight_bits && !c.has("fp8"))
     s.compute = recipe.eight_bits == EightBits::mxfp8 ? Compute::mxfp8 : Compute::fp8;
-  // Where none of Megatron's own arguments is said, a plan is timed as its launch scripts run it:
-  // with messages behind the computation.
-  if (recipe.layout.strategy.empty()) return;
   if (c.has("sequence_parallel")) s.sequence_parallel = c.boolean("sequence_parallel", false);
   s.zero = c.boolean("use_distributed_optimizer", s.zero > 0) ? std::max<std::int64_t>(s.zero, 1)
                                                               : s.zero;
-  s.overlaps_gradients = c.boolean("overlap_grad_reduce", false);
-  s.overlaps_parameters = c.boolean("overlap_param_gather", false);
+  const Config ddp = c.object("ddp");
+  const auto overlaps = [&](const char* name) { return c.boolean(name, ddp.boolean(name, false)); };
+  s.overlaps_gradients = overlaps("overlap_grad_reduce");
+  s.overlaps_parameters = overlaps("overlap_param_gather");
   s.overlaps_tensor = c.boolean("tp_comm_overlap", false);
   s.overlaps_experts = c.boolean("overlap_moe_expert_parallel_comm", false);
   s.fast_dispatch =
