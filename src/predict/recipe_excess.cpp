@@ -8,8 +8,8 @@
 
 namespace memtape {
 Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
-                          const DeviceSetup& device) {
-  Result<torch::TrainRun> run = run_program(config, recipe, device_traits(device), 0);
+                          const DeviceSetup& device, int rank) {
+  Result<torch::TrainRun> run = run_program(config, recipe, device_traits(device), rank);
   if (!run) return tl::unexpected(run.error());
   const StepPlay play = play_program(run->tape, device, {}, torch::kSteps - 1, false);
   return rank_report(*run, play, 0, 0).peak.reserved;

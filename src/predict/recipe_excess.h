@@ -8,9 +8,9 @@
 
 namespace memtape {
 
-/// The most that rank 0 reserves.
+/// The most that `rank` reserves.
 Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
-                          const DeviceSetup& device);
+                          const DeviceSetup& device, int rank = 0);
 
 /// The most that rank 0 reserves under `larger`, minus the most that it reserves under `recipe`.
 Result<Bytes> excess_over(const Config& config, const TrainRecipe& recipe,

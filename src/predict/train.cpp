@@ -22,6 +22,7 @@
 #include "predict/rank_runs.h"
 #include "predict/release_bounds.h"
 #include "predict/releases_meant.h"
+#include "predict/routing_bounds.h"
 #include "predict/settings.h"
 #include "predict/step_play.h"
 #include "predict/step_trace.h"
@@ -97,6 +98,9 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
       !done)
     return tl::unexpected(done.error());
   if (const auto done = widen_by_evaluation(prediction.bounds, model.config, recipe, device); !done)
+    return tl::unexpected(done.error());
+  if (const auto done = widen_by_routing(prediction.bounds, model.config, recipe, device, peak);
+      !done)
     return tl::unexpected(done.error());
   widen_by_releases(prediction.bounds, model.config, recipe, device);
   widen_by_not_modelled(prediction.bounds, recipe, peak);
