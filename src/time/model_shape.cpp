@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "family/registry.h"
 #include "model/type_of.h"
 
 namespace memtape::time {
@@ -308,7 +309,8 @@ Result<ModelShape> model_shape(const Config& whole, const BuiltModel* built) {
   shape.hidden = c.dimension({"hidden_size", "n_embd", "d_model"});
   shape.vocab = c.dimension({"vocab_size", "padded_vocab_size"}, 32000);
   shape.tied = built ? !built->has_own_head : c.boolean("tie_word_embeddings", false);
-  shape.causal = family != "bert" && family != "roberta" && family != "vit";
+  const family::FamilyFacts* const facts = family::text_facts_of(whole);
+  shape.causal = !facts || facts->task != family::Task::masked_lm;
   shape.predicted_tokens = 1 + c.count("num_nextn_predict_layers", 0);
   shape.layers = layers_of(c, shape.hidden, family);
   if (const Result<void> read = whole.check(); !read) return tl::unexpected(read.error());
