@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -12,6 +13,7 @@
 #include "predict/levers.h"
 #include "predict/program.h"
 #include "predict/step_needs.h"
+#include "report/headline.h"
 
 namespace memtape {
 namespace {
@@ -22,6 +24,24 @@ Bytes highest_peak(const Prediction& prediction) {
   Bytes peak = 0;
   for (const RankReport& rank : prediction.ranks) peak = std::max(peak, rank.peak_device_bytes);
   return peak;
+}
+
+/// Whether the step is too large without any activation, so that what lies between steps must
+/// shrink.
+bool holds_too_much(const Prediction& failing) {
+  const RankReport& rank = report::peak_rank(failing);
+  const Bytes activations =
+      rank.at_peak[Category::activation] + rank.at_peak[Category::autograd_detail];
+  return failing.device && rank.peak_device_bytes - activations > failing.device->total_bytes;
+}
+
+/// From where on levers are likely to make it fit; null where none is.
+const Lever* expected_of(const Levers& levers, const Prediction& failing) {
+  const auto less_held =
+      levers.all.begin() + static_cast<std::ptrdiff_t>(levers.first_holding_less);
+  const auto first =
+      holds_too_much(failing) ? less_held : std::ranges::find(levers.all, false, &Lever::is_free);
+  return first == levers.all.end() ? nullptr : &*first;
 }
 
 /// The costs of all that is changed, each once; what costs nothing is not told beside what does.
@@ -50,6 +70,10 @@ class AdviceSearch {
                Bytes peak, const Workers& workers)
       : model_(model), device_(device), command_(command), workers_(workers), peak_(peak) {}
 
+  /// From here on a lever is likely to make it fit: the first that has a plan is tried with all
+  /// those before it, and begun first.
+  void expect(const Lever* lever) { expected_ = lever; }
+
   /// Up to the first that fits.
   void pull(std::span<const Lever> levers) {
     while (!levers.empty()) {
@@ -57,6 +81,7 @@ class AdviceSearch {
       try_all(trials);
       for (const Trial& trial : trials) {
         levers = levers.subspan(1);
+        if (trial.recipe && trial.lever >= expected_) expected_ = nullptr;
         if (keep(trial)) {
           if (trial.needs->fits) return;
         } else if (trial.recipe) {
@@ -74,11 +99,14 @@ class AdviceSearch {
   }
 
  private:
-  /// Each lever with all before it, but for those that make no plan.
+  /// Each lever with all before it, but for those that make no plan: as many as there are workers,
+  /// or up to the expected one.
   std::vector<Trial> trials_of(std::span<const Lever> levers) const {
     std::vector<Trial> trials;
     AdvisedChanges changes = kept_;
+    std::size_t planned = 0;
     for (const Lever& lever : levers) {
+      if (planned > 0 && is_round(planned, *trials.back().lever)) break;
       Trial& trial = trials.emplace_back();
       trial.lever = &lever;
       trial.changes = with_changes(changes, lever.changes);
@@ -86,8 +114,14 @@ class AdviceSearch {
       if (!recipe || !has_plan(*recipe)) continue;
       trial.recipe = *recipe;
       changes = trial.changes;
+      ++planned;
     }
     return trials;
+  }
+
+  bool is_round(std::size_t planned, const Lever& last) const {
+    if (workers_.count > 1 && expected_) return &last >= expected_;
+    return planned >= workers_.count;
   }
 
   bool has_plan(const TrainRecipe& recipe) const {
@@ -100,7 +134,9 @@ class AdviceSearch {
   /// Up to the first that decides about those behind it.
   void try_all(std::vector<Trial>& trials) const {
     Flags is_done(trials.size()), given_up(trials.size());
-    workers_.share(trials.size(), [&](std::size_t, std::size_t at) {
+    const std::vector<std::size_t> order = order_of(trials);
+    workers_.share(trials.size(), [&](std::size_t, std::size_t turn) {
+      const std::size_t at = order[turn];
       const GivenUp waits(given_up[at]);
       Trial& trial = trials[at];
       if (trial.recipe && !given_up[at])
@@ -109,6 +145,15 @@ class AdviceSearch {
       for (std::size_t i = first_deciding(trials, is_done) + 1; i < trials.size(); ++i)
         given_up[i] = true;
     });
+  }
+
+  /// One after the other, but for the expected one.
+  std::vector<std::size_t> order_of(const std::vector<Trial>& trials) const {
+    std::vector<std::size_t> order(trials.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (expected_ && trials.back().lever >= expected_)
+      std::rotate(order.begin(), order.end() - 1, order.end());
+    return order;
   }
 
   /// The first whose levers before it are known to stay and that is known to fit or not to stay;
@@ -152,6 +197,7 @@ class AdviceSearch {
   const CommandWords& command_;
   const Workers& workers_;
   Bytes peak_;
+  const Lever* expected_ = nullptr;
   AdvisedChanges kept_;
   std::vector<const Lever*> pulled_;
   std::vector<Advice> tried_;
@@ -163,8 +209,9 @@ std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolve
                            const DeviceSetup& device, const CommandWords& command,
                            const Prediction& failing, const Workers& workers) {
   AdviceSearch search(model, device, command, highest_peak(failing), workers);
-  const std::vector<Lever> levers = levers_of(resolved, failing);
-  search.pull(levers);
+  const Levers levers = levers_of(resolved, failing);
+  search.expect(expected_of(levers, failing));
+  search.pull(levers.all);
   return std::move(search).take();
 }
 

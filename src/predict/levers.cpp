@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/levers.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "framework/dialects.h"
@@ -54,7 +56,7 @@ void add_micro_batches(std::vector<Lever>& found, const TrainRecipe& recipe,
 
 }  // namespace
 
-std::vector<Lever> levers_of(const TrainRecipe& recipe, const Prediction& failing) {
+Levers levers_of(const TrainRecipe& recipe, const Prediction& failing) {
   std::vector<Lever> found;
   const LeverWords& words = dialect_of(recipe).levers;
   add_free(found, recipe, failing, words);
@@ -63,6 +65,7 @@ std::vector<Lever> levers_of(const TrainRecipe& recipe, const Prediction& failin
         {{{std::string(words.checkpointing.first), std::string(words.checkpointing.second)}},
          "about a third more compute"});
   add_micro_batches(found, recipe, words);
+  const std::size_t first_holding_less = found.size();
   add_own(found, recipe, words.smaller_states);
   if (recipe.layout.offload.empty() || recipe.layout.offload == "none")
     found.push_back(
@@ -70,7 +73,7 @@ std::vector<Lever> levers_of(const TrainRecipe& recipe, const Prediction& failin
   add_own(found, recipe, words.adapters);
   for (std::int64_t tokens = recipe.sequence_length / 2; tokens >= 512; tokens /= 2)
     found.push_back({{{"sequence-length", fmt::format("{}", tokens)}}, "shorter sequences"});
-  return found;
+  return {std::move(found), first_holding_less};
 }
 
 }  // namespace memtape

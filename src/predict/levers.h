@@ -10,8 +10,14 @@
 
 namespace memtape {
 
+struct Levers {
+  std::vector<Lever> all;
+  /// From here on less lies between steps, too: smaller states, offloading, adapters.
+  std::size_t first_holding_less = 0;
+};
+
 /// The levers of a resolved recipe that did not fit. Some may exclude each other or change nothing:
 /// the caller must try them.
-std::vector<Lever> levers_of(const TrainRecipe& recipe, const Prediction& failing);
+Levers levers_of(const TrainRecipe& recipe, const Prediction& failing);
 
 }  // namespace memtape

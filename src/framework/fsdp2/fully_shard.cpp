@@ -29,6 +29,15 @@ using nn::ModuleNode;
 constexpr std::array<std::string_view, 4> kFinalNorms{"norm", "final_layernorm", "ln_f",
                                                       "final_layer_norm"};
 
+/// named_modules() without the names, in the same order.
+template <class Visit>
+void visit_modules(ModuleNode& node, const Visit& visit) {
+  for (ModuleNode* child : node.children) {
+    visit(*child);
+    visit_modules(*child, visit);
+  }
+}
+
 class ShardedModel final : public ShardedProgram {
  public:
   ShardedModel(family::PretrainedModel& model, const Options& options, std::int64_t rank,
@@ -41,8 +50,9 @@ class ShardedModel final : public ShardedProgram {
     context_.recomputes_layers =
         model.tree.gradient_checkpointing == nn::GradientCheckpointing::non_reentrant;
     ModuleNode& root = model.tree.root();
-    for (const nn::NamedModule& module : nn::named_modules(root))
-      if (options_.wraps_layers && module.node->is_layer) shard_layer(*module.node);
+    visit_modules(root, [this](ModuleNode& module) {
+      if (options_.wraps_layers && module.is_layer) shard_layer(module);
+    });
     if (!options_.inner) prefetch_layers();
     if (options_.keeps_last_layer && !states_.empty() && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();
@@ -153,13 +163,13 @@ class ShardedModel final : public ShardedProgram {
   /// _lazy_init: the root first, then in the order of root.named_modules().
   void list_states() {
     context_.all_states.push_back(states_.front().get());
-    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root())) {
-      const auto found = wrapped_.find(module.node);
-      if (found == wrapped_.end()) continue;
+    visit_modules(model_.tree.root(), [this](ModuleNode& module) {
+      const auto found = wrapped_.find(&module);
+      if (found == wrapped_.end()) return;
       auto& all = context_.all_states;
       if (std::find(all.begin(), all.end(), found->second) == all.end())
         all.push_back(found->second);
-    }
+    });
   }
   std::vector<ParamGroup*> groups_by_module() const {
     std::vector<ParamGroup*> groups;

@@ -122,7 +122,17 @@ void forget_unpacked(std::size_t down_to) {
   for (; unpacked.size() > down_to; unpacked.pop_back()) unpacked.back()->forget_unpacked();
 }
 
+/// The nodes behind were made long ago: they come into the cache while this one runs.
+void fetch_nodes_behind(const Node& node) {
+  for (std::size_t i = 0; i < node.edges.size(); ++i)
+    if (const Node* const next = node.edges[i].function.get()) {
+      __builtin_prefetch(&next->metadata);
+      __builtin_prefetch(&next->dependencies);
+    }
+}
+
 Gradients call_function(Node& node) {
+  fetch_nodes_behind(node);
   Gradients in = std::move(node.buffer);
   node.buffer = {};
   in.resize(node.metadata.size());
