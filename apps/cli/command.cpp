@@ -14,7 +14,7 @@ Syntax declared_syntax(const Command& command) {
                 .takes_tail = command.takes_tail};
   option::add(command.own, syntax.table);
   if (command.takes_train) std::ranges::copy(all_train_options(), std::back_inserter(syntax.table));
-  option::add(answer::output_options(), syntax.table);
+  std::ranges::copy(answer::output_options(), std::back_inserter(syntax.table));
   return syntax;
 }
 

@@ -47,7 +47,8 @@ Result<std::vector<std::string>> split(std::string_view text) {
 
 /// The words with other values of options: those that were there go, and what a command says is
 /// overridden from before its "--".
-std::vector<std::string> with_values(const std::vector<std::string>& words, const Values& values) {
+std::vector<std::string> with_values(const std::vector<std::string>& words,
+                                     const NamedValues& values) {
   std::vector<std::string> changed;
   const bool is_command = words.front() == "--";
   if (is_command)
@@ -142,7 +143,7 @@ Result<std::vector<std::string>> words_against(const std::vector<std::string>& g
 }
 
 Result<Predicted> predicted_for(const std::vector<std::string>& given, bool from_start,
-                                const Values& values) {
+                                const NamedValues& values) {
   const std::vector<std::string> words = with_values(given, values);
   const Result<answer::RawOptions> options = options_of(words);
   if (!options) return tl::unexpected(options.error());

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "evidence/against.h"
+#include "option/given.h"
 
 namespace memtape::cli {
-
-using Values = std::vector<std::pair<std::string, std::string>>;
 
 /// The words of --against: one text "train MODEL ...", split as a shell would, or "--" and those of
 /// a command.
@@ -20,7 +19,7 @@ Result<std::vector<std::string>> words_against(const std::vector<std::string>& g
 /// `values`: options that replace those of the words. `from_start`: the recording begins with
 /// nothing allocated, so the whole program's peak is meant.
 Result<Predicted> predicted_for(const std::vector<std::string>& words, bool from_start,
-                                const Values& values = {});
+                                const NamedValues& values = {});
 
 /// The difference between a recording and a prediction by cause. Causes that an option names
 /// (another batch, length, release, optimizer) are found by predicting with it: what it explains is

@@ -65,7 +65,7 @@ std::vector<Guess> guesses_for(const Alignment& alignment, const Predicted& pred
 
 /// A prediction with some options replaced, and what it leaves unexplained.
 struct Attempt {
-  Values values;
+  NamedValues values;
   Predicted predicted;
   std::vector<Residual> residual;
   Alignment alignment;
@@ -79,7 +79,7 @@ class Search {
         from_start_(recorded.held.start.levels.allocated == 0),
         stories_(*recorded.recording.stacks) {}
 
-  Result<Attempt> attempt(const Values& values) {
+  Result<Attempt> attempt(const NamedValues& values) {
     Result<Predicted> predicted = predicted_for(words_, from_start_, values);
     if (!predicted) return tl::unexpected(predicted.error());
     Attempt made{values, std::move(*predicted), {}, {}};
@@ -95,7 +95,7 @@ class Search {
     for (const Guess& guess : guesses_for(than.alignment, than.predicted)) {
       const auto used = [&](const auto& pair) { return pair.first == guess.name; };
       if (std::ranges::any_of(than.values, used)) continue;
-      Values values = than.values;
+      NamedValues values = than.values;
       values.emplace_back(guess.name, guess.value);
       Result<Attempt> made = attempt(values);
       if (!made || size_of(made->residual) >= least) continue;

@@ -59,13 +59,13 @@ class Library {
   void* handle_;
 };
 
-std::string text_of(const Library& nvml, const char* function) {
+std::string text_told(const Library& nvml, const char* function) {
   std::array<char, 96> text{};
   if (nvml.call(function, text.data(), static_cast<unsigned>(text.size())) != kSuccess) return {};
   return text.data();
 }
 
-std::string text_of(const Library& nvml, const char* function, void* device) {
+std::string text_told(const Library& nvml, const char* function, void* device) {
   std::array<char, 96> text{};
   if (nvml.call(function, device, text.data(), static_cast<unsigned>(text.size())) != kSuccess)
     return {};
@@ -139,8 +139,8 @@ void read_links(const Library& nvml, void* device, LocalGpu& gpu) {
 LocalGpu gpu_at(const Library& nvml, unsigned index, void* device) {
   LocalGpu gpu;
   gpu.index = static_cast<int>(index);
-  gpu.name = text_of(nvml, "nvmlDeviceGetName", device);
-  gpu.uuid = text_of(nvml, "nvmlDeviceGetUUID", device);
+  gpu.name = text_told(nvml, "nvmlDeviceGetName", device);
+  gpu.uuid = text_told(nvml, "nvmlDeviceGetUUID", device);
   nvml.call("nvmlDeviceGetCudaComputeCapability", device, &gpu.capability_major,
             &gpu.capability_minor);
   NvmlPci pci{};
@@ -168,7 +168,7 @@ void add_nvidia(LocalGpus& found) {
     found.none = fmt::format("NVIDIA's driver does not answer: nvmlInit says {}", status);
     return;
   }
-  found.driver = text_of(nvml, "nvmlSystemGetDriverVersion");
+  found.driver = text_told(nvml, "nvmlSystemGetDriverVersion");
   int cuda = 0;
   if (nvml.call("nvmlSystemGetCudaDriverVersion_v2", &cuda) == kSuccess)
     found.cuda = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10);

@@ -59,7 +59,7 @@ class GzipStream final : public ByteStream {
   std::string head_, fault_;
 };
 
-Result<RecordedFile::Kind> kind_of(std::string_view head, const std::string& name) {
+Result<RecordedFile::Kind> kind_by_head(std::string_view head, const std::string& name) {
   if (head.empty()) return bad_input("is empty", name, "a snapshot, a trace, a log or a message");
   if (head.starts_with("PK\x03\x04"))
     return bad_input("is an archive, as torch.save writes it", name,
@@ -101,7 +101,7 @@ Result<RecordedFile> RecordedFile::open(const std::string& path) {
   const std::string head(stream->peek(256));
   if (head.empty() && !stream->fault().empty())
     return bad_input(std::string(stream->fault()), name, "a file that can be read");
-  const Result<Kind> kind = kind_of(head, name);
+  const Result<Kind> kind = kind_by_head(head, name);
   if (!kind) return tl::unexpected(kind.error());
   return RecordedFile(std::move(stream), name, *kind);
 }

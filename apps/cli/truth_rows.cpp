@@ -21,7 +21,7 @@ void collect_numbers(const RowJson& object, const std::string& prefix, TruthRow&
 }
 
 /// "torch 2.11.0, transformers 5.17.0, sm80" as the value of --with.
-std::string releases_in(const std::string& stack) {
+std::string releases_of_stack(const std::string& stack) {
   std::string releases;
   for (const std::string& part : split_at_commas(stack)) {
     const std::size_t space = part.find(' ');
@@ -40,7 +40,7 @@ void add_releases(const RowJson& json, TruthRow& row) {
   const auto has = [&](const char* word) {
     return std::ranges::find(row.args, word) != row.args.end();
   };
-  const std::string releases = releases_in(json["stack"].get<std::string>());
+  const std::string releases = releases_of_stack(json["stack"].get<std::string>());
   if (releases.empty() || row.args.empty() || row.args.front() != "train" || has("--with")) return;
   row.args.insert(row.args.end(), {"--with", releases});
 }

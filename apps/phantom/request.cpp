@@ -134,9 +134,8 @@ Result<void> check(const PhantomRequest& r) {
 
 }  // namespace
 
-Result<PhantomRequest> phantom_request(
-    const std::vector<std::pair<std::string, std::string>>& options,
-    std::vector<std::string> command) {
+Result<PhantomRequest> phantom_request(const NamedValues& options,
+                                       std::vector<std::string> command) {
   PhantomRequest request;
   request.command = std::move(command);
   request.gpu = find_gpu(kUsualGpu).value();

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "mesh/gpu_catalog.h"
+#include "option/given.h"
 
 namespace memtape::phantom_run {
 
@@ -34,8 +35,7 @@ struct PhantomRequest {
 };
 
 /// Of options by name, values as typed.
-Result<PhantomRequest> phantom_request(
-    const std::vector<std::pair<std::string, std::string>>& options,
-    std::vector<std::string> command);
+Result<PhantomRequest> phantom_request(const NamedValues& options,
+                                       std::vector<std::string> command);
 
 }  // namespace memtape::phantom_run

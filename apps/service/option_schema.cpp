@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "answer/command_options.h"
-#include "framework/train_arguments.h"
+#include "answer/command_words.h"
+#include "answer/options_json.h"
 
 namespace memtape::service {
 namespace {
@@ -34,34 +34,30 @@ std::string property_name(std::string_view option) {
   return name;
 }
 
-void add_properties(Json& properties, const option::Table& table, bool takes_lists) {
-  for (const option::Option* option : table) {
-    Json schema = value_schema(option->form, takes_lists || option->repeatable);
-    schema["description"] = option->help_line();
-    properties[property_name(option->name())] = std::move(schema);
-  }
-}
-
-void add_properties(Json& properties, std::span<const option::Option> options) {
+/// What the command takes beside an engine's flags, other programs' arguments and how to answer.
+option::Table question_options(std::string_view command) {
   option::Table table;
-  option::add(options, table);
-  add_properties(properties, table, false);
+  if (command == "train") table = answer::train_syntax().table;
+  if (command == "plan train") table = answer::plan_train_syntax().table;
+  if (command == "plan serve") table = answer::plan_serve_syntax().table;
+  if (command == "serve") table = answer::serve_syntax({})->table;
+  std::erase_if(table, [](const option::Option* option) {
+    return option->group == answer::kAnswerGroup || answer::source_of(*option) != "memtape";
+  });
+  return table;
 }
 
 }  // namespace
 
 Json option_properties(std::string_view command) {
   Json properties = Json::object();
-  if (command == "serve") add_properties(properties, answer::serve_options());
-  if (command == "plan serve") add_properties(properties, answer::plan_serve_options());
-  if (command == "train") add_properties(properties, common_train_options(), false);
-  if (command != "plan train") return properties;
-  add_properties(properties, answer::plan_options());
-  option::Table shared = answer::plan_train_table();
-  std::erase_if(shared, [](const option::Option* option) {
-    return is_training_argument(option->name()) || option->group == "The plan";
-  });
-  add_properties(properties, shared, true);
+  for (const option::Option* option : question_options(command)) {
+    // Of a plan, what train takes may be a list.
+    const bool takes_lists = command == "plan train" && option->group != "The plan";
+    Json schema = value_schema(option->form, takes_lists || option->repeatable);
+    schema["description"] = option->help_line();
+    properties[property_name(option->name())] = std::move(schema);
+  }
   return properties;
 }
 

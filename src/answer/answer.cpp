@@ -33,7 +33,7 @@ Result<void> check_no_files(const std::string& html, const std::string& snapshot
                      page ? R"("as": "html")" : R"("as": "snapshot")");
 }
 
-Result<Answered> answered(const RawOptions& options, Form form, const Outside& outside) {
+Result<Answered> show_training(const RawOptions& options, Form form, const Outside& outside) {
   if (const auto fine = check_no_files(options.html, options.snapshot); !fine)
     return tl::unexpected(fine.error());
   const Result<Training> training = answer_train(options, form != Form::json, outside);
@@ -43,7 +43,7 @@ Result<Answered> answered(const RawOptions& options, Form form, const Outside& o
   return Answered{std::move(*text), exit_code(*training, options.output.strict)};
 }
 
-Result<Answered> answered(const ServeCommand& command, Form form, const Outside& outside) {
+Result<Answered> show_server(const ServeCommand& command, Form form, const Outside& outside) {
   if (const auto fine = check_no_files(command.html, ""); !fine)
     return tl::unexpected(fine.error());
   const Result<Serving> serving = answer_serving(command, outside);
@@ -54,19 +54,21 @@ Result<Answered> answered(const ServeCommand& command, Form form, const Outside&
 }
 
 Result<Answered> train(const option::Words& words, Form form, const Outside& outside) {
-  return answered(asked_of(words), form, outside);
+  return show_training(asked_of(words), form, outside);
 }
 
 Result<Answered> serve(const option::Words& words, Form form, const Outside& outside) {
   const Result<ServeCommand> command = server_of(words);
   if (!command) return tl::unexpected(command.error());
-  return answered(*command, form, outside);
+  return show_server(*command, form, outside);
 }
 
 Result<Answered> launch(const option::Words& words, Form form, const Outside& outside) {
   const Result<Launched> meant = launched(words, outside);
   if (!meant) return tl::unexpected(meant.error());
-  return std::visit([&](const auto& asked) { return answered(asked, form, outside); }, *meant);
+  if (const auto* training = std::get_if<RawOptions>(&*meant))
+    return show_training(*training, form, outside);
+  return show_server(std::get<ServeCommand>(*meant), form, outside);
 }
 
 Result<Answered> show_fits(const option::Words& words, Form form, const Outside& outside) {
@@ -104,16 +106,10 @@ Result<Answered> show_models(const option::Words& words, Form, const Outside& ou
 
 /// What takes no more than how to answer, and a name where there is a list of them.
 option::Syntax listing_syntax() {
-  option::Syntax syntax{.operands = {{"ID", "", false}}};
-  option::add(output_options(), syntax.table);
-  return syntax;
+  return {.operands = {{"ID", "", false}}, .table = output_options()};
 }
 
-option::Syntax bare_syntax() {
-  option::Syntax syntax = listing_syntax();
-  syntax.operands.clear();
-  return syntax;
-}
+option::Syntax bare_syntax() { return {.table = output_options()}; }
 
 template <option::Syntax (*made)()>
 Result<option::Syntax> always(const Told&) {

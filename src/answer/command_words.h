@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said to the commands that answer, read against their tables, as what is asked.
+// What may be said to the commands that answer, as tables (option/option.h), and what is said read
+// against them, as what is asked.
 #pragma once
 
-#include "answer/command_options.h"
 #include "answer/options.h"
 #include "base/result.h"
+#include "option/words.h"
 
 namespace memtape::answer {
 
@@ -18,11 +19,23 @@ struct Told {
   Result<option::Words> by(const option::Syntax& syntax) const;
 };
 
+/// The group of options about the answer.
+inline constexpr std::string_view kAnswerGroup = "Answer";
+/// Those of it that every command takes.
+option::Table output_options();
+
+inline constexpr option::Operand kModel{
+    "MODEL", "catalog name, hub id, directory, config.json or .safetensors file"};
+
 option::Syntax train_syntax();
+/// Plan's own options, and those of train that ask nothing else.
 option::Syntax plan_train_syntax();
 option::Syntax plan_serve_syntax();
 option::Syntax fits_syntax();
+/// What stands before the -- of a launch command: train's options, and questions about servers.
 option::Syntax launch_syntax();
+/// Whether it is asked of servers alone.
+bool is_server_question(std::string_view name);
 /// The engine that is told decides which flags there are, single dashes with several letters among
 /// them (-ngl).
 Result<option::Syntax> serve_syntax(const Told& told);

@@ -36,7 +36,7 @@ Table::Row row(const ComparedServer& server, bool wins) {
           verdict};
 }
 
-void write(report::JsonWriter& out, const ComparedServer& server) {
+void write_compared(report::JsonWriter& out, const ComparedServer& server) {
   out.begin_object();
   out.member("gpu", server.gpu);
   out.key("quantize");
@@ -86,7 +86,7 @@ std::string json(const Comparison& comparison) {
   out.member("command", "serve");
   out.key("compared");
   out.begin_array();
-  for (const ComparedServer& server : comparison.servers) write(out, server);
+  for (const ComparedServer& server : comparison.servers) write_compared(out, server);
   out.end_array();
   out.key("winner");
   comparison.winner ? out.value(static_cast<std::int64_t>(*comparison.winner)) : out.null();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/typed_number.h"
+#include "option/value.h"
 
 namespace memtape::answer {
 namespace {
@@ -13,8 +14,7 @@ Result<std::optional<Bytes>> bytes_option(OptionValues values, std::string_view 
   if (!text) return std::nullopt;
   const std::optional<Bytes> bytes = typed_bytes(*text);
   if (!bytes)
-    return memtape::bad_input("unusable value \"" + *text + "\"", "--" + std::string(name),
-                              "a whole number of bytes, or a size like 24GiB or 80GB");
+    return option::unusable(name, *text, "a whole number of bytes, or a size like 24GiB or 80GB");
   return bytes;
 }
 

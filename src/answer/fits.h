@@ -27,7 +27,7 @@ struct FitsQuestion {
   enum class Where : std::uint8_t { any, gpu, partly };
 
   Task task = Task::chat;
-  std::vector<std::pair<std::string, std::string>> device_values;  ///< --gpu and its like
+  NamedValues device_values;  ///< --gpu and its like
   ServeDevice device;
   std::optional<Bytes> host_memory;
   Bytes reserve = 0;                 ///< of the GPU, for others; without a GPU of the host
@@ -65,9 +65,7 @@ struct Fitting {
   std::vector<std::string> command;  ///< what asks this in full
 
   /// `memtape COMMAND id` with these options, on the GPU less its reserve.
-  void ask_by(std::string_view asked,
-              const std::vector<std::pair<std::string, std::string>>& options,
-              const FitsQuestion& question);
+  void ask_by(std::string_view asked, const NamedValues& options, const FitsQuestion& question);
 
   std::string failure;  ///< why there is no answer
 };

@@ -75,7 +75,7 @@ class Chat {
            source_.config->json("quantization_config").find("mxfp4") != std::string::npos;
   }
 
-  std::vector<std::pair<std::string, std::string>> options_of(const Try& wanted) const {
+  NamedValues options_of(const Try& wanted) const {
     auto values = q_.device_values;
     if (!q_.room()) {
       values.emplace_back("device", "none");
@@ -92,10 +92,10 @@ class Chat {
     command.model = entry_.id;
     command.engine = engine_.name;
     command.values = options_of(wanted);
-    Result<ServeRequest> request = serve_request(command, served(source_), outside_);
-    if (!request) return tl::unexpected(request.error());
-    if (const auto room = q_.room()) request->device.total_override = room;
-    return predict_serve(engine_, *request);
+    Result<AskedServer> asked = asked_server(command, served(source_), outside_);
+    if (!asked) return tl::unexpected(asked.error());
+    if (const auto room = q_.room()) asked->request.device.total_override = room;
+    return predict_serve(asked->engine, asked->request);
   }
 
   bool fits(const Result<ServeAnswer>& answer) const {

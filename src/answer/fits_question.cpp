@@ -237,8 +237,7 @@ bool FitsQuestion::accepts(std::optional<VerdictWord> verdict, std::optional<boo
   return word == VerdictWord::fits || may;
 }
 
-void Fitting::ask_by(std::string_view asked,
-                     const std::vector<std::pair<std::string, std::string>>& options,
+void Fitting::ask_by(std::string_view asked, const NamedValues& options,
                      const FitsQuestion& question) {
   command = {"memtape", std::string(asked), id};
   for (const auto& [name, value] : options) {

@@ -119,7 +119,7 @@ std::string footer(const FitsAnswer& answer, int width) {
   return text;
 }
 
-void write(report::JsonWriter& out, const Fitting& one, bool training) {
+void write_fitting(report::JsonWriter& out, const Fitting& one, bool training) {
   out.begin_object();
   out.member("id", one.id);
   out.member("family", one.family);
@@ -188,7 +188,7 @@ std::string json(const FitsAnswer& answer) {
              answer.question.least_tokens);
   out.key("models");
   out.begin_array();
-  for (const Fitting& one : answer.models) write(out, one, trains(answer));
+  for (const Fitting& one : answer.models) write_fitting(out, one, trains(answer));
   out.end_array();
   report::write_lines(out, "too_large", answer.too_large);
   out.key("not_modelled");

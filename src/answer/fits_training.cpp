@@ -15,7 +15,7 @@ namespace memtape::answer {
 namespace {
 
 /// The options of a way to train, beside the device and the sequence.
-std::vector<std::pair<std::string, std::string>> options_of(std::string_view method) {
+NamedValues options_of(std::string_view method) {
   if (method == "qlora") return {{"qlora", "true"}};
   if (method == "lora")
     return {
@@ -72,8 +72,7 @@ class Trained {
     return answer.is_possible() && q_.accepts(answer.verdict, answer.fits);
   }
 
-  std::vector<std::pair<std::string, std::string>> values_of(const std::string& method,
-                                                             std::int64_t tokens) const {
+  NamedValues values_of(const std::string& method, std::int64_t tokens) const {
     auto values = q_.device_values;
     for (auto& option : options_of(method)) values.push_back(option);
     values.emplace_back("sequence-length", fmt::format("{}", tokens));

@@ -27,10 +27,8 @@ struct Wanted {
 
 class Handed final : public Outside {
  public:
-  using Variables = std::vector<std::pair<std::string, std::string>>;
-
   /// `files` must outlive it. `config`: the text of the model's config.json, or "".
-  Handed(std::vector<HandedFile> files, std::string config, Variables variables,
+  Handed(std::vector<HandedFile> files, std::string config, NamedValues variables,
          NamedReleases installed)
       : files_(std::move(files)),
         config_(std::move(config)),
@@ -58,7 +56,7 @@ class Handed final : public Outside {
 
   std::vector<HandedFile> files_;
   std::string config_;
-  Variables variables_;
+  NamedValues variables_;
   NamedReleases installed_;
   mutable std::vector<Wanted> wanted_;
 };

@@ -13,20 +13,6 @@
 namespace memtape::answer {
 namespace {
 
-constexpr std::size_t kLargestConfiguration = std::size_t{1} << 20;
-
-class FilesOutside final : public Files {
- public:
-  explicit FilesOutside(const Outside& outside) : outside_(outside) {}
-
-  Result<std::string> read(const std::string& path) const override {
-    return outside_.text(path, kLargestConfiguration);
-  }
-
- private:
-  const Outside& outside_;
-};
-
 /// The command to read, and which container of several starts it.
 struct LaunchWords {
   std::vector<std::string> words, remarks;
@@ -39,7 +25,7 @@ Result<LaunchWords> words_to_run(const std::vector<std::string>& typed, const Ou
   const auto containers = outside.containers(**request);
   if (!containers) return tl::unexpected(containers.error());
   const Result<Container> container =
-      launch::chosen_container(*containers, **request, FilesOutside(outside));
+      launch::chosen_container(*containers, **request, outside);
   if (!container) return tl::unexpected(container.error());
   LaunchWords found{launch::docker_words(*container), {}};
   if (containers->size() > 1)
@@ -80,7 +66,7 @@ Result<void> check_asked_of_training(const NamedValues& given) {
 Result<Launched> launched(const option::Words& typed, const Outside& outside) {
   const Result<LaunchWords> words = words_to_run(typed.tail, outside);
   if (!words) return tl::unexpected(words.error());
-  const Result<launch::Translation> said = launch::translate(words->words, FilesOutside(outside));
+  const Result<launch::Translation> said = launch::translate(words->words, outside);
   if (!said) return tl::unexpected(said.error());
   RawOptions raw = asked_of(typed);
   const NamedValues given = std::move(raw.values);

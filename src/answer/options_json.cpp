@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "answer/command_options.h"
+#include "answer/command_words.h"
 #include "framework/train_arguments.h"
 #include "predict/serve.h"
 #include "release/package.h"
@@ -20,54 +20,27 @@ namespace {
 using option::Option;
 using report::JsonWriter;
 
-bool is_of(const Option& option, std::span<const Option> options) {
-  return std::ranges::any_of(options, [&](const Option& one) { return &one == &option; });
-}
-
-/// Whose option it is: an engine's, of transformers' TrainingArguments, or memtape's own.
-std::string_view source_of(const Option& option) {
-  for (const ServeEngine& engine : serve_engines())
-    if (is_of(option, engine.flags)) return engine.name;
-  const option::Table& of_train = all_train_options();
-  const bool is_of_train = std::ranges::find(of_train, &option) != of_train.end();
-  return is_of_train && is_training_argument(option.name()) ? "transformers" : "memtape";
-}
-
 /// "kind", with the range or the choices that it has.
-struct KindWriter {
-  JsonWriter& out;
-  const Option& option;
-
-  void operator()(option::Text) const {
-    out.member("kind", option.is_switch() ? "switch" : "text");
-    write_choices(option::listed_choices(option.form));
-  }
-  void operator()(option::OnOff) const {
-    out.member("kind", option.is_switch() ? "switch" : "truth");
-  }
-  void operator()(option::Whole range) const {
-    constexpr std::array<std::string_view, 3> kUnits{"", "tokens", "bytes"};
-    out.member("kind", "whole");
-    out.member("least", range.least);
-    out.member("most", range.most);
-    if (range.unit != option::Unit::none)
-      out.member("unit", kUnits[static_cast<std::size_t>(range.unit)]);
-  }
-  void operator()(option::Real range) const {
-    out.member("kind", "real");
+void write_kind(JsonWriter& out, const Option& option) {
+  constexpr std::array<std::string_view, 5> kKinds{"text", "truth", "whole", "real", "choice"};
+  constexpr std::array<std::string_view, 3> kUnits{"none", "tokens", "bytes"};
+  out.member("kind", option.is_switch() ? "switch" : kKinds[option.kind.index()]);
+  if (const auto* whole = std::get_if<option::Whole>(&option.kind)) {
+    out.member("least", whole->least);
+    out.member("most", whole->most);
+    if (whole->unit != option::Unit::none)
+      out.member("unit", kUnits[static_cast<std::size_t>(whole->unit)]);
+  } else if (const auto* real = std::get_if<option::Real>(&option.kind)) {
     out.key("least");
-    out.raw(fmt::format("{}", range.least));
+    out.raw(fmt::format("{}", real->least));
     out.key("most");
-    out.raw(fmt::format("{}", range.most));
+    out.raw(fmt::format("{}", real->most));
   }
-  void operator()(option::Choice choice) const {
-    out.member("kind", "choice");
-    write_choices({choice.names.begin(), choice.names.end()});
-  }
-  void write_choices(const std::vector<std::string>& names) const {
-    if (!names.empty()) report::write_lines(out, "choices", names);
-  }
-};
+  std::vector<std::string> choices = option::listed_choices(option.form);
+  if (const auto* choice = std::get_if<option::Choice>(&option.kind))
+    choices.assign(choice->names.begin(), choice->names.end());
+  if (!choices.empty()) report::write_lines(out, "choices", choices);
+}
 
 void write_member(JsonWriter& out, std::string_view key, std::string_view text) {
   if (!text.empty()) out.member(key, text);
@@ -79,11 +52,11 @@ void write_words(JsonWriter& out, std::string_view key, std::string_view words) 
   if (!list.empty()) report::write_lines(out, key, list);
 }
 
-void write(JsonWriter& out, const Option& option) {
+void write_option(JsonWriter& out, const Option& option) {
   out.begin_object();
   out.member("name", option.name());
   write_words(out, "spellings", option.spellings);
-  std::visit(KindWriter{out, option}, option.kind);
+  write_kind(out, option);
   out.member("value", option.form);
   write_member(out, "word", option.word);
   write_member(out, "default", option.default_text);
@@ -98,56 +71,67 @@ void write(JsonWriter& out, const Option& option) {
 void write_array(JsonWriter& out, std::string_view key, const option::Table& options) {
   out.key(key);
   out.begin_array();
-  for (const Option* option : options) write(out, *option);
+  for (const Option* option : options) write_option(out, *option);
   out.end_array();
 }
 
-template <class Row>
-void write_array(JsonWriter& out, std::string_view key, std::span<const Row> options) {
-  option::Table table;
-  option::add(options, table);
-  write_array(out, key, table);
+/// The options of a table that say how to answer, or the others.
+option::Table part_of(option::Table table, bool of_answer) {
+  std::erase_if(table, [of_answer](const Option* option) {
+    return (option->group == kAnswerGroup) != of_answer || source_of(*option) != "memtape";
+  });
+  return table;
+}
+
+void write_parts(JsonWriter& out, const option::Table& table) {
+  write_array(out, "options", part_of(table, false));
+  write_array(out, "answer", part_of(table, true));
 }
 
 void write_serve(JsonWriter& out) {
   out.begin_object();
-  write_array(out, "options", serve_options());
-  write_array(out, "answer", serve_answer_options());
+  write_parts(out, serve_syntax({})->table);
   out.key("engines");
   out.begin_array();
   for (const ServeEngine& engine : serve_engines()) {
     out.begin_object();
     out.member("name", engine.name);
     out.member("summary", engine.summary);
-    write_array(out, "options", engine.flags);
+    write_array(out, "options", option::table_of(engine.flags));
     out.end_object();
   }
   out.end_array();
   out.end_object();
 }
 
-/// `plan train` takes its own options and most of those of `train`.
 void write_plan(JsonWriter& out) {
-  option::Table train = plan_train_table();
-  std::erase_if(train, [](const auto* option) { return is_training_argument(option->name()); });
   out.begin_object();
-  write_array(out, "train", train);
-  write_array(out, "serve", plan_serve_options());
+  write_array(out, "train", part_of(plan_train_syntax().table, false));
+  write_array(out, "serve", part_of(plan_serve_syntax().table, false));
   out.end_object();
 }
 
 void write_train(JsonWriter& out) {
+  const option::Table table = train_syntax().table;
   std::vector<std::string> arguments;
-  for (const Option* option : all_train_options())
-    if (is_training_argument(option->name())) arguments.emplace_back(option->name());
+  for (const Option* option : table)
+    if (source_of(*option) == "transformers") arguments.emplace_back(option->name());
   out.begin_object();
-  write_array(out, "options", common_train_options());
-  write_array(out, "answer", answer_options());
+  write_parts(out, table);
   report::write_lines(out, "training_arguments", arguments);
   out.end_object();
 }
 
 }  // namespace
+
+std::string_view source_of(const Option& option) {
+  for (const ServeEngine& engine : serve_engines())
+    if (std::ranges::any_of(engine.flags, [&](const Option& flag) { return &flag == &option; }))
+      return engine.name;
+  const option::Table& of_train = all_train_options();
+  const bool is_of_train = std::ranges::find(of_train, &option) != of_train.end();
+  return is_of_train && is_training_argument(option.name()) ? "transformers" : "memtape";
+}
 
 std::string options_json() {
   std::vector<std::string> names;

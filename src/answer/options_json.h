@@ -9,6 +9,9 @@
 
 namespace memtape::answer {
 
+/// Whose option it is: an engine's, by its name, of "transformers"' TrainingArguments, or "memtape"'s.
+std::string_view source_of(const option::Option& option);
+
 /// Every option of train, serve with its engines, and plan.
 std::string options_json();
 

@@ -13,6 +13,7 @@
 #include "answer/options.h"
 #include "base/result.h"
 #include "base/workers.h"
+#include "formats/files.h"
 #include "formats/gguf.h"
 #include "launch/container.h"
 #include "model/model_source.h"
@@ -21,10 +22,8 @@
 
 namespace memtape::answer {
 
-class Outside {
+class Outside : public Files {
  public:
-  virtual ~Outside() = default;
-
   /// The model of that name: of the catalog, the hub or a file.
   virtual Result<ModelSource> model(const std::string& name) const = 0;
 
@@ -33,6 +32,12 @@ class Outside {
 
   /// The whole text of a file of at most `limit` bytes.
   virtual Result<std::string> text(const std::string& name, std::size_t limit) const = 0;
+
+  /// A file that a launch command names.
+  Result<std::string> read(const std::string& path) const override {
+    constexpr std::size_t kLargestConfiguration = std::size_t{1} << 20;
+    return text(path, kLargestConfiguration);
+  }
 
   /// A variable of the environment.
   virtual std::optional<std::string> variable(std::string_view name) const = 0;

@@ -24,7 +24,8 @@ Result<const PlanRow*> chosen(const ExportRequest& request, const PlanAnswer& an
       fmt::format("--plan {}", request.plan), fmt::format("1 to {}, or a larger --top", plans));
 }
 
-exports::Facts facts_of(const PlanRow& plan, const PlanAnswer& answer, const Outside& outside) {
+exports::Facts exported_facts(const PlanRow& plan, const PlanAnswer& answer,
+                              const Outside& outside) {
   exports::Facts facts;
   facts.words = fmt::format("{} · {} · {} GPU{}", plan.framework, plan.words, plan.gpus,
                             plan.gpus == 1 ? "" : "s");
@@ -44,7 +45,7 @@ const plan::Field* field_of(const PlanRow& row, const answer::PlanQuestion& ques
 }
 
 /// The options of the machine that is asked about, as words before the --.
-std::string question_words(const exports::Options& said) {
+std::string question_words(const NamedValues& said) {
   std::string words;
   for (const char* name : {"gpu", "gpu-memory-bytes", "context-bytes", "driver-placement", "with",
                            "transformers-version", "imbalance"})
@@ -64,7 +65,7 @@ Result<void> written(Result<exports::Export> files, const ExportRequest& request
 
 }  // namespace
 
-Result<std::optional<ExportRequest>> export_request(const exports::Options& values) {
+Result<std::optional<ExportRequest>> export_request(const NamedValues& values) {
   const std::string* folder = last_value(values, "export");
   for (const char* name : {"plan", "force"})
     if (!folder && last_value(values, name))
@@ -91,7 +92,7 @@ Result<void> add_files(const ExportRequest& request, const std::string& model, c
   const plan::Field& field = *field_of(**row, question);
   const auto recipe = field.reading.read(with_changes(field.reading.values, (*row)->layout));
   if (!recipe) return tl::unexpected(recipe.error());
-  exports::Facts facts = facts_of(**row, answer, outside);
+  exports::Facts facts = exported_facts(**row, answer, outside);
   facts.question = question_words(field.job->said);
   Result<exports::Export> files =
       exports::export_training({.model = model,

@@ -21,8 +21,7 @@ struct ExportRequest {
 };
 
 /// What plan's own options say of an export; nothing where none is asked for.
-Result<std::optional<ExportRequest>> export_request(
-    const std::vector<std::pair<std::string, std::string>>& values);
+Result<std::optional<ExportRequest>> export_request(const NamedValues& values);
 
 /// Puts the files of the plan that is asked for into the answer; nothing where no plan fits.
 Result<void> add_files(const ExportRequest& request, const std::string& model, const Config& config,

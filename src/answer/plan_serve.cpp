@@ -118,7 +118,7 @@ Result<std::optional<double>> price_of(const RawOptions& options, const Gpu& gpu
 
 class ServePlans {
  public:
-  ServePlans(const RawOptions& options, const Outside& outside, const ServedModel& model,
+  ServePlans(const RawOptions& options, const Outside& outside, const ServeRequest& model,
              const Load& load)
       : options_(options), outside_(outside), model_(model), load_(load) {}
 
@@ -266,7 +266,7 @@ class ServePlans {
 
   const RawOptions& options_;
   const Outside& outside_;
-  const ServedModel& model_;
+  const ServeRequest& model_;
   const Load load_;
   std::optional<Result<time::ModelShape>> shape_;  ///< once a server is to be timed
   std::string refused_;
@@ -293,7 +293,7 @@ Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside)
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
     return unsupported("needs a config.json", source->where, "put it beside the checkpoint");
-  const ServedModel model = served(*source);
+  const ServeRequest model = served(*source);
   ServePlans plans(options, outside, model, *load);
   const std::string* engine = last_value(options.values, "engine");
   const std::vector<std::string> planned = planned_engines();

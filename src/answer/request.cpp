@@ -90,7 +90,7 @@ class RequestReader {
       request_.config = json_.raw();
   }
 
-  void named(Request::Named& into) {
+  void named(NamedValues& into) {
     if (!json_.enter_object()) return;
     while (const auto name = json_.key()) {
       const bool is_text = json_.next() == JsonKind::text;

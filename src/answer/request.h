@@ -25,13 +25,11 @@ namespace memtape::answer {
 enum class Form { json, text, html, csv, explain, snapshot, timeline, argv };
 
 struct Request {
-  using Named = std::vector<std::pair<std::string, std::string>>;
-
   std::vector<std::string> argv;  ///< the command line, without the program's name
   std::string command, model;     ///< in place of argv: "plan train", what it is asked of
   std::vector<option::GivenValue> options;
   std::string config;  ///< JSON, or ""
-  Named files, environment, installed;
+  NamedValues files, environment, installed;
   std::string place;  ///< where these are installed
   Form form = Form::json;
 };

@@ -6,40 +6,82 @@
 #include "answer/comparison_table.h"
 #include "answer/exit_code.h"
 #include "answer/serve_request.h"
+#include "answer/side_models.h"
+#include "base/comma_list.h"
 #include "predict/kv_arithmetic.h"
 #include "predict/serve.h"
+#include "predict/serve_correct.h"
+#include "predict/serve_question.h"
 #include "report/serve_json.h"
 
 namespace memtape::answer {
 namespace {
 
-bool compares(const ServeCommand& command) {
-  return std::ranges::any_of(command.values, [](const auto& v) { return v.first == "compare"; });
+Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
+  std::vector<Gpu> gpus;
+  if (names.empty()) {
+    gpus = gpu_catalog();
+    std::erase_if(gpus, [](const Gpu& gpu) { return !gpu.runs_cuda() || gpu.total_bytes == 0; });
+    std::ranges::stable_sort(gpus, {}, &Gpu::total_bytes);
+    return gpus;
+  }
+  for (const std::string& name : split_at_commas(names)) {
+    Result<Gpu> gpu = find_gpu(name, "--compare");
+    if (!gpu) return tl::unexpected(gpu.error());
+    gpus.push_back(*std::move(gpu));
+  }
+  return gpus;
 }
 
-std::vector<std::string> arithmetic(const ServeAnswer& answer, const ServedModel& model) {
+std::vector<std::string> arithmetic(const ServeAnswer& answer, const ServeRequest& model) {
   if (!model.config) return {};
   return kv_arithmetic(answer, text_part(*model.config));
 }
 
-Result<Serving> compared(const ServeCommand& command, const ServedModel& model,
-                         const Outside& outside) {
+Result<void> check_output(const ServeCommand& command) {
+  if (!last_value(command.values, "compare")) return {};
   if (!command.html.empty()) return bad_input("shows one server, --compare many", "--html");
   if (command.output.explain)
     return bad_input("explains one server, --compare shows many", "--explain");
-  Result<Comparison> comparison = compare_servers(command, model, outside);
+  return {};
+}
+
+/// What `--compare` asks for instead of one answer.
+Result<Serving> compared(const ServeCommand& command, const AskedServer& asked,
+                         const std::string& names) {
+  const Result<std::vector<Gpu>> gpus = compared_gpus(names);
+  if (!gpus) return tl::unexpected(gpus.error());
+  const std::string* quantize = asked.request.options.find("quantize");
+  Result<Comparison> comparison = compare_serve(
+      asked.engine, asked.request, *gpus,
+      quantize ? split_at_commas(*quantize) : std::vector<std::string>{}, command.output.strict);
   if (!comparison) return tl::unexpected(comparison.error());
   return Serving(std::move(*comparison));
 }
 
-Result<Serving> answered(const ServeCommand& command, const ServedModel& model,
+/// Adds to an answer that does not fit what would make it fit.
+void add_correction(ServeAnswer& answer, const ServeCommand& command, const AskedServer& asked) {
+  if (answer.fits.value_or(true) || !answer.device) return;
+  if (answer.users) return;  // what would hold more users is another question
+  const std::optional<Correction> correction = correct_serve(asked.engine, asked.request);
+  if (!correction) return;
+  answer.advice.push_back(correction->advice);
+  if (command.corrected) answer.corrected_command = command.corrected(correction->changes);
+}
+
+Result<Serving> answered(const ServeCommand& command, ServeRequest model,
                          const std::vector<std::string>& warnings, const Outside& outside) {
-  if (compares(command)) return compared(command, model, outside);
-  Result<ServeAnswer> answer = answer_serve(command, model, outside);
+  if (const auto fine = check_output(command); !fine) return tl::unexpected(fine.error());
+  const Result<AskedServer> asked = asked_server(command, std::move(model), outside);
+  if (!asked) return tl::unexpected(asked.error());
+  if (const std::string* names = asked->request.options.find("compare"))
+    return compared(command, *asked, *names);
+  Result<ServeAnswer> answer = answer_question(asked->engine, asked->request);
   if (!answer) return tl::unexpected(answer.error());
-  if (!command.output.quiet) add_correction(*answer, command, model, outside);
+  if (!command.output.quiet) add_correction(*answer, command, *asked);
   OneServer one{std::move(*answer), {}};
-  if (command.output.explain || !command.html.empty()) one.by_hand = arithmetic(one.serve, model);
+  if (command.output.explain || !command.html.empty())
+    one.by_hand = arithmetic(one.serve, asked->request);
   auto& told = one.serve.warnings;
   told.insert(told.begin(), command.warnings.begin(), command.warnings.end());
   told.insert(told.begin(), warnings.begin(), warnings.end());
@@ -56,14 +98,14 @@ Result<Serving> answer_serving(const ServeCommand& command, const Outside& outsi
   if (command.model.ends_with(".gguf")) {
     const auto gguf = outside.gguf(command.model);
     if (!gguf) return tl::unexpected(gguf.error());
-    return answered(command, {.id = command.model, .gguf = &*gguf, .beside = &*beside}, {},
-                    outside);
+    ServeRequest file;
+    file.id = command.model;
+    file.gguf = &*gguf;
+    return answered(command, beside->beside(std::move(file)), {}, outside);
   }
   const auto source = outside.model(command.model);
   if (!source) return tl::unexpected(source.error());
-  ServedModel model = served(*source);
-  model.beside = &*beside;
-  return answered(command, model, source->warnings, outside);
+  return answered(command, beside->beside(served(*source)), source->warnings, outside);
 }
 
 std::string json(const Serving& serving) {

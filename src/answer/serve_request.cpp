@@ -8,34 +8,12 @@
 #include <fmt/format.h>
 
 #include "answer/device_options.h"
-#include "base/comma_list.h"
 #include "mesh/unified_memory.h"
 #include "predict/serve.h"
-#include "predict/serve_correct.h"
 #include "predict/serve_question.h"
 #include "release/requirement_list.h"
 
 namespace memtape::answer {
-
-namespace {
-
-Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
-  std::vector<Gpu> gpus;
-  if (names.empty()) {
-    gpus = gpu_catalog();
-    std::erase_if(gpus, [](const Gpu& gpu) { return !gpu.runs_cuda() || gpu.total_bytes == 0; });
-    std::ranges::stable_sort(gpus, {}, &Gpu::total_bytes);
-    return gpus;
-  }
-  for (const std::string& name : split_at_commas(names)) {
-    Result<Gpu> gpu = find_gpu(name, "--compare");
-    if (!gpu) return tl::unexpected(gpu.error());
-    gpus.push_back(*std::move(gpu));
-  }
-  return gpus;
-}
-
-}  // namespace
 
 namespace {
 
@@ -56,16 +34,6 @@ Result<void> take_unified_memory(ServeRequest& request) {
                                   *unified <= 32_GiB ? "2/3" : "3/4");
   return {};
 }
-
-}  // namespace
-
-ServedModel served(const ModelSource& source) {
-  return {.id = source.id,
-          .config = source.config ? &*source.config : nullptr,
-          .header = source.header ? &*source.header : nullptr};
-}
-
-namespace {
 
 /// --with: the engine's own release is its version, the others' are those of what it runs on.
 Result<void> take_releases(const ServeCommand& command, ServeRequest& request) {
@@ -88,17 +56,18 @@ Result<void> take_releases(const ServeCommand& command, ServeRequest& request) {
 
 }  // namespace
 
-Result<ServeRequest> serve_request(const ServeCommand& command, const ServedModel& model,
-                                   const Outside& outside) {
+ServeRequest served(const ModelSource& source) {
   ServeRequest request;
-  request.id = model.id;
-  request.config = model.config;
-  request.header = model.header;
-  request.gguf = model.gguf;
-  if (model.beside) {
-    request.draft = model.beside->draft();
-    request.adapters = model.beside->adapters();
-  }
+  request.id = source.id;
+  request.config = source.config ? &*source.config : nullptr;
+  request.header = source.header ? &*source.header : nullptr;
+  return request;
+}
+
+Result<AskedServer> asked_server(const ServeCommand& command, ServeRequest request,
+                                 const Outside& outside) {
+  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
+  if (!engine) return tl::unexpected(engine.error());
   for (const auto& [name, value] : command.values)
     if (name != "with") request.options.add(name, value);
   if (const auto taken = take_releases(command, request); !taken)
@@ -106,49 +75,20 @@ Result<ServeRequest> serve_request(const ServeCommand& command, const ServedMode
   Result<ServeDevice> device = device_of(command.values, command.environment, outside);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);
-  const auto engine = find_serve_engine(command.engine);
-  if (engine && (*engine)->takes_unified_memory)
+  if ((*engine)->takes_unified_memory)
     if (const auto known = take_unified_memory(request); !known)
       return tl::unexpected(known.error());
   const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
   if (!gpus) return tl::unexpected(gpus.error());
   request.device.gpus = static_cast<int>(*gpus);
-  return request;
+  return AskedServer{**engine, std::move(request)};
 }
 
-Result<Comparison> compare_servers(const ServeCommand& command, const ServedModel& model,
-                                   const Outside& outside) {
-  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
-  if (!engine) return tl::unexpected(engine.error());
-  const Result<ServeRequest> request = serve_request(command, model, outside);
-  if (!request) return tl::unexpected(request.error());
-  const Result<std::vector<Gpu>> gpus = compared_gpus(*request->options.find("compare"));
-  if (!gpus) return tl::unexpected(gpus.error());
-  const std::string* quantize = request->options.find("quantize");
-  return compare_serve(**engine, *request, *gpus,
-                       quantize ? split_at_commas(*quantize) : std::vector<std::string>{},
-                       command.output.strict);
-}
-
-void add_correction(ServeAnswer& answer, const ServeCommand& command, const ServedModel& model,
-                    const Outside& outside) {
-  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
-  const Result<ServeRequest> request = serve_request(command, model, outside);
-  if (!engine || !request || answer.fits.value_or(true) || !answer.device) return;
-  if (answer.users) return;  // what would hold more users is another question
-  const std::optional<Correction> correction = correct_serve(**engine, *request);
-  if (!correction) return;
-  answer.advice.push_back(correction->advice);
-  if (command.corrected) answer.corrected_command = command.corrected(correction->changes);
-}
-
-Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model,
+Result<ServeAnswer> answer_serve(const ServeCommand& command, ServeRequest request,
                                  const Outside& outside) {
-  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
-  if (!engine) return tl::unexpected(engine.error());
-  const Result<ServeRequest> request = serve_request(command, model, outside);
-  if (!request) return tl::unexpected(request.error());
-  return answer_question(**engine, *request);
+  const Result<AskedServer> asked = asked_server(command, std::move(request), outside);
+  if (!asked) return tl::unexpected(asked.error());
+  return answer_question(asked->engine, asked->request);
 }
 
 }  // namespace memtape::answer

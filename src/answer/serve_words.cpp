@@ -7,11 +7,39 @@
 
 #include "answer/command_words.h"
 #include "option/help.h"
+#include "predict/serve.h"
 
 namespace memtape::answer {
 namespace {
 
+using option::Option;
 using option::Syntax;
+
+/// Every engine takes these.
+constexpr auto kServeOptions = std::to_array<Option>({
+    {"--engine", "NAME", "the inference engine"},
+    {"--engine-version", "X.Y.Z", "its version"},
+    {"--with", "PACKAGE==VERSION,...", "the releases meant, like vllm==0.32.0"},
+    {"--gpu", "NAME", "the GPU to judge against (memtape gpus lists them)"},
+    {"--gpus", "N", "how many of them"},
+    {"--gpu-memory-bytes", "N", "total memory of the GPU, instead of the catalog's figure"},
+    {"--context-bytes", "N", "memory of the CUDA context, instead of the catalog's figure"},
+    {"--compare", "[GPU,GPU,...]",
+     "a line for each GPU (all that run CUDA) and each of --quantize a,b,c"},
+    {"--solve", "FLAG", "the largest value of that flag that fits"},
+    {"--users", "N", "people at a time, each with --context and --output"},
+    {"--context", "L", "tokens of a user's prompt: how many users are there room for?"},
+    {"--output", "M", "tokens of a user's answer", {}, {}, "0"},
+    {"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
+});
+constexpr auto kServeAnswer = std::to_array<Option>({
+    {"--json", "", "the answer as JSON, alone on the output", kAnswerGroup},
+    {"--quiet", "", "only the answer itself", kAnswerGroup},
+    {"--strict", "", "exit code 1 where it may not fit, too", kAnswerGroup},
+    {"--explain", "", "show how each number comes about", kAnswerGroup},
+    {"--html", "FILE", "write a page with a bar for each GPU", kAnswerGroup},
+    {"--help -h", "", "this text", kAnswerGroup},
+});
 
 tl::unexpected<Error> serve_mistake(std::string what, std::string hint) {
   return memtape::bad_input(std::move(what), "serve", std::move(hint));
@@ -27,8 +55,8 @@ std::string serve_help(const ServeEngine* only) {
                 .example =
                     "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize "
                     "Q4_K_M --gpu rtx-4090"};
-  option::add(serve_options(), syntax.table);
-  option::add(serve_answer_options(), syntax.table);
+  option::add<Option>(kServeOptions, syntax.table);
+  option::add<Option>(kServeAnswer, syntax.table);
   std::vector<option::Section> engines;
   for (const ServeEngine& engine : serve_engines()) {
     if (only && engine.name != only->name) continue;
@@ -110,8 +138,8 @@ Result<Syntax> serve_syntax(const Told& told) {
                 .help = [only = named ? engine : nullptr] { return serve_help(only); },
                 .last_counts = true,
                 .truths_follow = engine->truths_follow};
-  option::add(serve_answer_options(), syntax.table);
-  option::add(serve_options(), syntax.table);
+  option::add<Option>(kServeAnswer, syntax.table);
+  option::add<Option>(kServeOptions, syntax.table);
   option::add(engine->flags, syntax.table);
   syntax.unknown = [engine, table = syntax.table](std::string_view typed) {
     return unknown_flag(*engine, table, typed);

@@ -21,8 +21,12 @@ class SideModels {
   /// With a draft model of that configuration, which outlives it.
   static SideModels drafted_by(const std::string& name, const Config& config);
 
-  const SideModel& draft() const { return draft_; }
-  const std::vector<SideModel>& adapters() const { return adapters_; }
+  /// The request of a server, with these models beside the one that it serves.
+  ServeRequest beside(ServeRequest request) const {
+    request.draft = draft_;
+    request.adapters = adapters_;
+    return request;
+  }
 
  private:
   Result<const ModelSource*> add_source(const std::string& name, const Outside& outside);

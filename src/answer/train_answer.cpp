@@ -154,7 +154,7 @@ Result<void> check_of_many(const RawOptions& options, std::string_view question)
 }
 
 /// The question that the options ask, or "".
-Result<std::string_view> question_of(const RawOptions& options) {
+Result<std::string_view> only_question(const RawOptions& options) {
   std::string_view asked;
   for (const std::string_view question : kQuestions) {
     if (!last_value(options.values, question)) continue;
@@ -231,7 +231,7 @@ Result<Training> answer_train(const RawOptions& options, bool trace, const Outsi
   const Result<AskedTraining> asked = read(options, outside);
   const CommandWords command = asked ? command_words(options, asked->request) : CommandWords{};
   if (asked) {
-    const Result<std::string_view> question = question_of(options);
+    const Result<std::string_view> question = only_question(options);
     if (!question) return tl::unexpected(question.error());
     if (!question->empty()) return answer_question(options, *asked, command, *question, outside);
   }

@@ -87,8 +87,8 @@ std::string legend(const Grid& grid) {
 
 }  // namespace
 
-OptionChanges Grid::changes(std::size_t cell) const {
-  OptionChanges found{{axes[0].option, axes[0].values[cell / columns()]}};
+NamedValues Grid::changes(std::size_t cell) const {
+  NamedValues found{{axes[0].option, axes[0].values[cell / columns()]}};
   if (axes.size() > 1) found.emplace_back(axes[1].option, axes[1].values[cell % columns()]);
   return found;
 }

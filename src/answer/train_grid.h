@@ -18,7 +18,7 @@ struct Grid {
   bool strict = false;
 
   std::size_t columns() const { return axes.size() > 1 ? axes[1].values.size() : 1; }
-  OptionChanges changes(std::size_t cell) const;
+  NamedValues changes(std::size_t cell) const;
   /// Whether any cell does.
   bool fits() const;
 };

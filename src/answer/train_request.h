@@ -9,16 +9,12 @@
 #include "predict/train.h"
 #include "workload/read_recipe.h"
 
-namespace memtape {
-struct TrainRecipe;
-}
-
 namespace memtape::answer {
 
 struct TrainRequest {
   TrainRecipe recipe;
   DeviceSetup device;
-  std::vector<std::pair<std::string, std::string>> values;  ///< with the text of files
+  NamedValues values;  ///< with the text of files
   /// The recipe of other values, all else alike.
   std::function<Result<TrainRecipe>(std::span<const NamedValue>)> read;
 };

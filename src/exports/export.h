@@ -12,12 +12,11 @@
 #include <vector>
 
 #include "model/config.h"
+#include "option/given.h"
 #include "report/plan_answer.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::exports {
-
-using Options = std::vector<std::pair<std::string, std::string>>;
 
 using File = PlanFile;
 
@@ -25,15 +24,15 @@ using File = PlanFile;
 struct Training {
   std::string model;  ///< the model as it was typed
   const Config* config = nullptr;
-  TrainRecipe recipe;  ///< the recipe of all options
-  Options options;     ///< under memtape's names; the last value of an option counts
+  TrainRecipe recipe;   ///< the recipe of all options
+  NamedValues options;  ///< under memtape's names; the last value of an option counts
   std::int64_t gpus = 1, per_node = 8, micro_batches = 1;
 };
 
 /// What is launched if the plan is one of serving: equal instances of a server.
 struct Server {
   std::string model, engine;
-  Options options;                       ///< under the engine's names, without the dashes
+  NamedValues options;                   ///< under the engine's names, without the dashes
   std::int64_t gpus = 1, instances = 1;  ///< `gpus` counts the GPUs of one instance.
 };
 

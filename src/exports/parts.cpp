@@ -8,7 +8,7 @@
 
 namespace memtape::exports {
 
-std::optional<std::string> said(const Options& options, std::string_view name) {
+std::optional<std::string> said(const NamedValues& options, std::string_view name) {
   std::optional<std::string> last;
   for (const auto& [option, value] : options)
     if (option == name) last = value;

@@ -4,11 +4,12 @@
 
 #include "exports/export.h"
 #include "exports/script.h"
+#include "option/given.h"
 
 namespace memtape::exports {
 
 /// The last value of an option, or nothing if nobody set it.
-std::optional<std::string> said(const Options& options, std::string_view name);
+std::optional<std::string> said(const NamedValues& options, std::string_view name);
 
 /// Whether an option belongs to the machine that is asked about, and not to the program.
 bool is_of_question(std::string_view option);

@@ -63,36 +63,23 @@ struct Option {
   bool is_spelled(std::string_view word) const;
   bool is_switch() const { return form.empty(); }
   bool needs_value() const { return !form.empty() && form.front() != '['; }
-  constexpr Option people_say(std::string_view words) const {
-    Option made = *this;
-    made.meant = words;
-    return made;
-  }
-  constexpr Option or_word(std::string_view other) const {
-    Option made = *this;
-    made.word = other;
-    return made;
-  }
-  constexpr Option decides(std::string_view options) const {
-    Option made = *this;
-    made.sets = options;
-    return made;
-  }
-  constexpr Option taken_by(Commands of) const {
-    Option made = *this;
-    made.commands = of;
-    return made;
-  }
-  constexpr Option adds_up() const {
-    Option made = *this;
-    made.repeatable = true;
-    return made;
-  }
+  constexpr Option people_say(std::string_view words) const { return with(&Option::meant, words); }
+  constexpr Option or_word(std::string_view other) const { return with(&Option::word, other); }
+  constexpr Option decides(std::string_view others) const { return with(&Option::sets, others); }
+  constexpr Option taken_by(Commands of) const { return with(&Option::commands, of); }
+  constexpr Option adds_up() const { return with(&Option::repeatable, true); }
 
   /// The help with the choices in their place.
   std::string help_text() const;
   /// The line of help with the default.
   std::string help_line() const;
+
+  template <class T>
+  constexpr Option with(T Option::* member, T value) const {
+    Option made = *this;
+    made.*member = value;
+    return made;
+  }
 };
 
 /// The options that are taken at one place, in the order of the help.
@@ -101,6 +88,12 @@ using Table = std::vector<const Option*>;
 template <class Row>
 void add(std::span<const Row> rows, Table& table) {
   for (const Row& row : rows) table.push_back(&row);
+}
+template <class Rows>
+Table table_of(const Rows& rows) {
+  Table table;
+  for (const auto& row : rows) table.push_back(&row);
+  return table;
 }
 
 /// Calls `use` with each word of a list with spaces between until it returns true.

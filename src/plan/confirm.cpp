@@ -8,19 +8,17 @@
 
 namespace memtape::plan {
 
-Result<TrainRecipe> Confirmation::recipe(const Reading& reading,
-                                         const OptionChanges& layout) const {
+Result<TrainRecipe> Confirmation::recipe(const Reading& reading, const NamedValues& layout) const {
   return reading.read(with_changes(reading.values, layout));
 }
 
-Result<Confirmed> Confirmation::all_ranks(const Reading& reading,
-                                          const OptionChanges& layout) const {
+Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedValues& layout) const {
   Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());
   return ask(std::move(*asked));
 }
 
-Result<Confirmed> Confirmation::one_rank(const Reading& reading, const OptionChanges& layout,
+Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValues& layout,
                                          std::int64_t rank) const {
   Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());

@@ -2,6 +2,7 @@
 // confirm: answers a candidate exactly, as `memtape train` answers its options.
 #pragma once
 
+#include "option/given.h"
 #include "plan/space.h"
 #include "predict/train.h"
 
@@ -9,8 +10,8 @@ namespace memtape::plan {
 
 /// The user's options and how they are read, for one framework.
 struct Reading {
-  OptionChanges values;
-  std::function<Result<TrainRecipe>(std::span<const NamedText>)> read;
+  NamedValues values;
+  std::function<Result<TrainRecipe>(std::span<const NamedValue>)> read;
 };
 
 struct Confirmed {
@@ -30,11 +31,11 @@ class Confirmation {
   Confirmation(const ModelRequest& model, const DeviceSetup& device, Workers workers)
       : model_(model), device_(device), workers_(std::move(workers)) {}
 
-  Result<TrainRecipe> recipe(const Reading& reading, const OptionChanges& layout) const;
+  Result<TrainRecipe> recipe(const Reading& reading, const NamedValues& layout) const;
   /// Answers for every distinct rank.
-  Result<Confirmed> all_ranks(const Reading& reading, const OptionChanges& layout) const;
+  Result<Confirmed> all_ranks(const Reading& reading, const NamedValues& layout) const;
   /// Answers for one rank. If that rank does not fit, neither does the layout.
-  Result<Confirmed> one_rank(const Reading& reading, const OptionChanges& layout,
+  Result<Confirmed> one_rank(const Reading& reading, const NamedValues& layout,
                              std::int64_t rank) const;
 
  private:

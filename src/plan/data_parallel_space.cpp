@@ -64,8 +64,8 @@ class DataParallelSpace : public Space {
     }
   }
 
-  OptionChanges layout(const Candidate& c) const override {
-    OptionChanges options{{"framework", std::string(name_)}};
+  NamedValues layout(const Candidate& c) const override {
+    NamedValues options{{"framework", std::string(name_)}};
     const auto add = [&](const char* option, std::string value) {
       if (!job_.says(option)) options.emplace_back(option, std::move(value));
     };
@@ -160,7 +160,7 @@ class DataParallelSpace : public Space {
 
   /// float32 parameters whose products run in bf16, unless the asker has said otherwise: what a
   /// run from scratch and a full fine-tune are done in. DeepSpeed's bf16 has float32 copies.
-  void add_numbers(const Candidate& c, OptionChanges& options) const {
+  void add_numbers(const Candidate& c, NamedValues& options) const {
     if (has_stages()) {
       if (!job_.says("precision")) options.emplace_back("precision", "bf16");
       return;

@@ -83,9 +83,9 @@ class MegatronSpace : public Space {
     }
   }
 
-  OptionChanges layout(const Candidate& c) const override {
+  NamedValues layout(const Candidate& c) const override {
     const Sizes& s = c.sizes;
-    OptionChanges options{{"framework", std::string(job_.recipe.framework->name)}};
+    NamedValues options{{"framework", std::string(job_.recipe.framework->name)}};
     const auto add = [&](const char* name, std::int64_t n) {
       options.emplace_back(name, fmt::format("{}", n));
     };

@@ -46,12 +46,12 @@ std::optional<Axis> axis_of(std::string_view option) {
   return std::nullopt;
 }
 
-tl::unexpected<Error> wrong(const NamedText& option, std::string_view word, std::string hint) {
+tl::unexpected<Error> wrong(const NamedValue& option, std::string_view word, std::string hint) {
   return bad_input(fmt::format("unusable value \"{}\"", word), "--" + option.first,
                    std::move(hint));
 }
 
-Result<std::int64_t> value_of(Axis axis, const NamedText& option, std::string_view word) {
+Result<std::int64_t> value_of(Axis axis, const NamedValue& option, std::string_view word) {
   if (const auto words = words_of(axis); !words.empty()) {
     if (option.first == "gradient_checkpointing") word = word == "true" ? "full" : "none";
     const auto found = std::ranges::find(words, word);
@@ -68,9 +68,9 @@ Result<std::int64_t> value_of(Axis axis, const NamedText& option, std::string_vi
 
 }  // namespace
 
-Result<Pins> take_pins(std::vector<NamedText>& options) {
+Result<Pins> take_pins(NamedValues& options) {
   Pins pins;
-  for (const NamedText& option : options) {
+  for (const NamedValue& option : options) {
     const std::optional<Axis> axis = axis_of(option.first);
     if (!axis) continue;
     std::vector<std::int64_t> values;
@@ -82,7 +82,8 @@ Result<Pins> take_pins(std::vector<NamedText>& options) {
     if (values.empty()) return wrong(option, option.second, "a value, or several with commas");
     pins.set(*axis, std::move(values));
   }
-  std::erase_if(options, [](const NamedText& option) { return axis_of(option.first).has_value(); });
+  std::erase_if(options,
+                [](const NamedValue& option) { return axis_of(option.first).has_value(); });
   return pins;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "option/given.h"
 #include "plan/candidate.h"
 
 namespace memtape::plan {
@@ -31,10 +32,8 @@ class Pins {
   std::array<std::optional<std::vector<std::int64_t>>, kAxes> values_;
 };
 
-using NamedText = std::pair<std::string, std::string>;
-
 /// Takes the pins out of the options.
-Result<Pins> take_pins(std::vector<NamedText>& options);
+Result<Pins> take_pins(NamedValues& options);
 
 /// A value of an axis as its option spells it.
 std::string value_text(Axis axis, std::int64_t value);

@@ -131,7 +131,7 @@ class Search {
 
   /// 1 where the plan fits.
   std::size_t confirm(const Entry& entry) {
-    const OptionChanges layout = entry.field->space->layout(entry.candidate);
+    const NamedValues layout = entry.field->space->layout(entry.candidate);
     ++answer_.confirmed;
     if (const auto ended = look_at_ends(entry, layout)) return *ended;
     const auto exactly = confirmation_.all_ranks(entry.field->reading, layout);
@@ -150,7 +150,7 @@ class Search {
 
   /// A pipeline's first rank holds the most micro-batches, its last one the logits: each is one of
   /// many that would be run, and where it does not fit, nothing does. Nothing where both fit.
-  std::optional<std::size_t> look_at_ends(const Entry& entry, const OptionChanges& layout) {
+  std::optional<std::size_t> look_at_ends(const Entry& entry, const NamedValues& layout) {
     if (entry.candidate.sizes.pp < 4) return std::nullopt;
     for (const std::int64_t rank : {std::int64_t{0}, entry.candidate.sizes.gpus - 1}) {
       const auto alone = confirmation_.one_rank(entry.field->reading, layout, rank);
@@ -184,7 +184,7 @@ class Search {
                        static_cast<std::int64_t>(rows_.size())});
   }
 
-  PlanRow row_of(const Entry& entry, const OptionChanges& layout, const Confirmed* exactly) const {
+  PlanRow row_of(const Entry& entry, const NamedValues& layout, const Confirmed* exactly) const {
     PlanRow row;
     row.layout = layout;
     row.words = in_words(entry.candidate);
@@ -229,7 +229,7 @@ class Search {
       if (failed_.empty() && !refused_.empty()) return bad_input(refused_, "plan", "");
       return {};
     }
-    const OptionChanges layout = best.field->space->layout(best.candidate);
+    const NamedValues layout = best.field->space->layout(best.candidate);
     const auto exactly = confirmation_.all_ranks(best.field->reading, layout);
     if (!exactly && exactly.error().kind == ErrorKind::bad_input)
       return tl::unexpected(exactly.error());
@@ -250,7 +250,7 @@ class Search {
     }
     if (!nearest || (!rows_.empty() && rows_.front().fits == false)) return;
     const Entry& entry = *nearest->entry;
-    const OptionChanges layout = entry.field->space->layout(entry.candidate);
+    const NamedValues layout = entry.field->space->layout(entry.candidate);
     const auto all = confirmation_.all_ranks(entry.field->reading, layout);
     const Confirmed& exactly = all ? *all : nearest->exactly;
     answer_.why_not.push_back(

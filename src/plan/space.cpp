@@ -85,7 +85,7 @@ class Enumeration {
 }  // namespace
 
 bool Job::says(std::string_view option) const {
-  return std::ranges::find(said, option, &NamedText::first) != said.end();
+  return std::ranges::find(said, option, &NamedValue::first) != said.end();
 }
 
 Points points_of(const Space& space, const Job& job) { return Enumeration(space, job).run(); }

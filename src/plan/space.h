@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ghost/session.h"
+#include "option/given.h"
 #include "plan/candidate.h"
 #include "plan/model_facts.h"
 #include "plan/pins.h"
@@ -29,7 +30,7 @@ struct Job {
   std::int64_t global_batch = 1, sequence = 2048;
   Bytes device_bytes = 0;  ///< what programs can use of a GPU, without the CUDA context
   ghost::DeviceTraits device;
-  std::vector<NamedText> said;  ///< the options that are no axis, as the user gave them
+  NamedValues said;  ///< the options that are no axis, as the user gave them
 
   bool says(std::string_view option) const;
 };
@@ -49,9 +50,9 @@ class Space {
   /// program takes it.
   virtual std::string refuses(Axis axis, const Candidate& with) const = 0;
   /// The options that make the candidate, in the framework's own words.
-  virtual OptionChanges layout(const Candidate& candidate) const = 0;
+  virtual NamedValues layout(const Candidate& candidate) const = 0;
   /// What the layouts say, beside their sizes, of how the step is run.
-  virtual OptionChanges habits() const { return {}; }
+  virtual NamedValues habits() const { return {}; }
   /// Bytes that lie on the fullest GPU for certain, computed from sizes alone.
   virtual double floor(const Candidate& candidate) const = 0;
   /// The same bound from small runs, which take longer and give a tighter bound.

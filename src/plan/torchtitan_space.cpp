@@ -72,9 +72,9 @@ class TorchtitanSpace : public Space {
     }
   }
 
-  OptionChanges layout(const Candidate& c) const override {
+  NamedValues layout(const Candidate& c) const override {
     const Sizes& s = c.sizes;
-    OptionChanges options{{"framework", std::string(job_.recipe.framework->name)}};
+    NamedValues options{{"framework", std::string(job_.recipe.framework->name)}};
     const auto add = [&](const char* option, std::int64_t n) {
       options.emplace_back(option, fmt::format("{}", n));
     };

@@ -79,8 +79,8 @@ class TrainerSpace : public Space {
     }
   }
 
-  OptionChanges layout(const Candidate& c) const override {
-    OptionChanges options{{"framework", std::string(job_.recipe.framework->name)}};
+  NamedValues layout(const Candidate& c) const override {
+    NamedValues options{{"framework", std::string(job_.recipe.framework->name)}};
     const auto add = [&](const char* option, std::string value) {
       if (!job_.says(option)) options.emplace_back(option, std::move(value));
     };

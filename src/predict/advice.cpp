@@ -18,7 +18,7 @@
 namespace memtape {
 namespace {
 
-using AdvisedChanges = std::vector<NamedValue>;
+using AdvisedChanges = NamedValues;
 
 Bytes highest_peak(const Prediction& prediction) {
   Bytes peak = 0;

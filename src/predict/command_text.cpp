@@ -18,7 +18,7 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
-std::string options_text(std::span<const std::pair<std::string, std::string>> options) {
+std::string options_text(std::span<const NamedValue> options) {
   std::string text;
   for (const auto& [name, value] : options) {
     text += (text.empty() ? "--" : " --") + name;
@@ -31,8 +31,7 @@ std::string options_text(std::span<const std::pair<std::string, std::string>> op
   return text;
 }
 
-std::string command_text(const CommandWords& command,
-                         std::span<const std::pair<std::string, std::string>> options) {
+std::string command_text(const CommandWords& command, std::span<const NamedValue> options) {
   std::string text;
   const auto add = [&text](const std::string& part) {
     if (!part.empty()) text += (text.empty() ? "" : " ") + part;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "option/given.h"
 #include "predict/train.h"
 
 namespace memtape {
@@ -13,10 +14,9 @@ namespace memtape {
 std::string shell_word(std::string_view word);
 
 /// Writes each option as "--name value", and a switch by its name alone.
-std::string options_text(std::span<const std::pair<std::string, std::string>> options);
+std::string options_text(std::span<const NamedValue> options);
 
 /// The whole command with these options in place of its own.
-std::string command_text(const CommandWords& command,
-                         std::span<const std::pair<std::string, std::string>> options);
+std::string command_text(const CommandWords& command, std::span<const NamedValue> options);
 
 }  // namespace memtape

@@ -11,8 +11,6 @@
 namespace memtape {
 namespace {
 
-using FlagChanges = std::vector<std::pair<std::string, std::string>>;
-
 class Remedies {
  public:
   Remedies(const ServeEngine& engine, const ServeRequest& request)
@@ -74,7 +72,7 @@ class Remedies {
     return with(remedy, answer->fitted);
   }
 
-  std::optional<Correction> with(const ServeRemedy& remedy, FlagChanges changes,
+  std::optional<Correction> with(const ServeRemedy& remedy, NamedValues changes,
                                  std::int64_t gpus = 0) const {
     ServeRequest request = request_;
     if (gpus > 0) request.device.gpus = static_cast<int>(gpus);

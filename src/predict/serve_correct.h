@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "option/given.h"
 #include "predict/serve.h"
 
 namespace memtape {
 
 struct Correction {
-  std::vector<std::pair<std::string, std::string>> changes;  ///< options and their new values
+  NamedValues changes;  ///< options and their new values
   Advice advice;
 };
 

@@ -17,6 +17,7 @@
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
+#include "option/given.h"
 #include "outcome/prediction.h"
 #include "workload/train_recipe.h"
 
@@ -46,12 +47,11 @@ struct ModelRequest {
 
 /// The command that asks, so that advice can repeat it with a change.
 struct CommandWords {
-  using Options = std::vector<std::pair<std::string, std::string>>;
   std::vector<std::string> head;  ///< before the options: "memtape train MODEL"
-  Options typed;                  ///< as they were typed; a switch has the value ""
+  NamedValues typed;              ///< as they were typed; a switch has the value ""
   std::vector<std::string> tail;  ///< after them: "-- COMMAND..."
-  Options values;                 ///< as they were read: files by their text, those of the COMMAND
-  std::function<Result<TrainRecipe>(std::span<const std::pair<std::string, std::string>>)> read;
+  NamedValues values;             ///< as they were read: files by their text, those of the COMMAND
+  std::function<Result<TrainRecipe>(std::span<const NamedValue>)> read;
 };
 
 struct PredictOptions {

@@ -32,7 +32,7 @@ std::string with_rank(const CommandWords& command, std::int64_t rank) {
   std::string config = R"({"target_modules": "all-linear"})";
   for (const auto& [name, value] : command.values)
     if (name == "peft") config = value;
-  return with_members(config, OptionChanges{{"r", fmt::format("{}", rank)}});
+  return with_members(config, NamedValues{{"r", fmt::format("{}", rank)}});
 }
 
 class Solver {
@@ -51,7 +51,7 @@ class Solver {
   }
 
  private:
-  OptionChanges changes(std::int64_t value) const {
+  NamedValues changes(std::int64_t value) const {
     const std::string number = fmt::format("{}", value);
     const Dialect& dialect = dialect_of_command(command_);
     if (what_ == "micro-batch-size") return {{std::string(dialect.levers.micro_batch), number}};

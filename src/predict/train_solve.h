@@ -6,13 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "option/given.h"
 #include "predict/train_variants.h"
 
 namespace memtape {
 
 struct SolvedTraining {
   std::string what;
-  OptionChanges changes;   ///< as its framework spells it
+  NamedValues changes;     ///< as its framework spells it
   std::int64_t value = 0;  ///< 0 if none fits
   VariantAnswer at_value;
   std::int64_t beyond = 0;             ///< the nearest value that does not fit; 0: none was found

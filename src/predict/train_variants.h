@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "option/given.h"
 #include "predict/train.h"
 
 namespace memtape {
 
-using OptionChanges = std::vector<std::pair<std::string, std::string>>;
-
 struct TrainVariant {
-  OptionChanges changes;
+  NamedValues changes;
   DeviceSetup device;
 };
 

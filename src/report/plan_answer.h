@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "option/given.h"
 #include "outcome/answer_parts.h"
 #include "outcome/verdict_word.h"
 
@@ -26,9 +27,8 @@ struct PlanTime {
 };
 
 struct PlanRow {
-  using Options = std::vector<std::pair<std::string, std::string>>;
-  Options layout;     ///< the options that it sets, as the command line spells them
-  std::string words;  ///< the same in words: "tp 8 · pp 16 · dp 128"
+  NamedValues layout;  ///< the options that it sets, as the command line spells them
+  std::string words;   ///< the same in words: "tp 8 · pp 16 · dp 128"
   std::string framework;
   std::int64_t gpus = 1;
   std::int64_t instances = 1;      ///< the number of servers that are alike

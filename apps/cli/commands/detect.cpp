@@ -50,7 +50,7 @@ std::string processes_text(const LocalGpu& gpu) {
   return text;
 }
 
-std::string text_of(const LocalGpus& local, const OutputOptions& output) {
+std::string machine_text(const LocalGpus& local, const OutputOptions& output) {
   if (local.gpus.empty()) return fmt::format("no GPU: {}\n", local.none);
   using enum Table::Align;
   Table table({right, left, left, right, right, right, left});
@@ -97,7 +97,7 @@ void write_gpu(JsonWriter& out, const LocalGpu& gpu) {
   out.end_object();
 }
 
-std::string json_of(const LocalGpus& local) {
+std::string machine_json(const LocalGpus& local) {
   JsonWriter out(JsonWriter::Layout::pretty);
   out.begin_object();
   out.member("schema", "memtape/1");
@@ -119,7 +119,7 @@ int run_detect(const Words& words, Terminal& terminal) {
   for (;;) {
     const LocalGpus local = local_gpus();
     if (watches && !output.json && isatty(STDOUT_FILENO) != 0) terminal.print("\033[H\033[2J");
-    terminal.print(output.json ? json_of(local) : text_of(local, output));
+    terminal.print(output.json ? machine_json(local) : machine_text(local, output));
     if (!watches || local.gpus.empty() || !terminal.flush()) return ExitCode::fits;
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }

@@ -29,7 +29,7 @@ std::string speed_text(double figure) {
   return figure > 0 ? fmt::format("{:.4g}", figure) : std::string("-");
 }
 
-std::string catalog_text(std::span<const Gpu> gpus, const OutputOptions& output) {
+std::string gpus_text(std::span<const Gpu> gpus, const OutputOptions& output) {
   using enum Table::Align;
   Table table({left, left, right, right, right, left, right, right, right, right, left});
   const bool sources = output.explain;
@@ -105,7 +105,7 @@ int run_gpus(const Words& words, Terminal& terminal) {
   if (output.json)
     terminal.print(answer::gpus_json(*gpus));
   else
-    terminal.print(id.empty() ? catalog_text(*gpus, output) : entry_text(gpus->front()));
+    terminal.print(id.empty() ? gpus_text(*gpus, output) : entry_text(gpus->front()));
   return ExitCode::fits;
 }
 

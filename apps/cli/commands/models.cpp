@@ -46,7 +46,7 @@ std::vector<CatalogEntry> models_with(std::string_view part) {
   return found;
 }
 
-std::string catalog_text(std::span<const CatalogEntry> models, const OutputOptions& output) {
+std::string models_text(std::span<const CatalogEntry> models, const OutputOptions& output) {
   using enum Table::Align;
   Table table({left, left, right, left});
   if (!output.quiet) table.add({"MODEL", "FAMILY", "PARAMETERS", "TRAIN"});
@@ -103,7 +103,7 @@ int run_one(const std::string& id, const OutputOptions& output, Terminal& termin
     const std::vector<CatalogEntry> found = models_with(id);
     const bool is_part = id.find('/') == std::string::npos && !found.empty();
     if (!is_part) return terminal.fail(source.error());
-    terminal.print(output.json ? models_json(found) : catalog_text(found, output));
+    terminal.print(output.json ? models_json(found) : models_text(found, output));
     return ExitCode::fits;
   }
   const ModelFacts facts = facts_of(*source);
@@ -122,8 +122,7 @@ int run_one(const std::string& id, const OutputOptions& output, Terminal& termin
 int run_models(const Words& words, Terminal& terminal) {
   const OutputOptions output = output_of(words);
   if (!words.operand().empty()) return run_one(words.operand(), output, terminal);
-  terminal.print(output.json ? models_json(model_catalog())
-                             : catalog_text(model_catalog(), output));
+  terminal.print(output.json ? models_json(model_catalog()) : models_text(model_catalog(), output));
   return ExitCode::fits;
 }
 

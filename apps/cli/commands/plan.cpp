@@ -38,13 +38,14 @@ class Interruptible {
   void (*before_)(int) = nullptr;
 };
 
-std::string progress_text(const plan::Progress& p) {
+std::string search_progress(const plan::Progress& p) {
   return fmt::format(
       "{} plans, {} bounded out, {} run exactly, {} fit; ctrl-C shows the best so far", p.screened,
       p.bounded, p.confirmed, p.found);
 }
 
-void print(const PlanAnswer& answer, const OutputOptions& output, bool csv, Terminal& terminal) {
+void print_plans(const PlanAnswer& answer, const OutputOptions& output, bool csv,
+                 Terminal& terminal) {
   if (output.json) return terminal.print(report::json(answer));
   if (csv) return terminal.print(report::csv(answer));
   if (output.quiet) return terminal.print(report::quiet_text(answer));
@@ -53,16 +54,15 @@ void print(const PlanAnswer& answer, const OutputOptions& output, bool csv, Term
 }
 
 /// The folder that is asked for, which is looked at before the search begins.
-Result<std::optional<answer::ExportRequest>> asked_folder(
-    const std::vector<std::pair<std::string, std::string>>& values) {
+Result<std::optional<answer::ExportRequest>> asked_folder(const NamedValues& values) {
   auto request = answer::export_request(values);
   if (request && *request)
     if (const auto free = check_folder(**request); !free) return tl::unexpected(free.error());
   return request;
 }
 
-Result<void> write_files(const answer::ExportRequest& request, const PlanAnswer& answer,
-                         Terminal& terminal) {
+Result<void> write_launch_files(const answer::ExportRequest& request, const PlanAnswer& answer,
+                                Terminal& terminal) {
   const Result<std::string> written = write_folder(request, answer);
   if (!written) return tl::unexpected(written.error());
   terminal.note(*written);
@@ -77,9 +77,9 @@ int plan_servers(const RawOptions& options, Terminal& terminal) {
     return answer::plan_serve(options, outside_process());
   }();
   if (!answer) return terminal.fail(answer.error());
-  print(*answer, options.output, options.csv, terminal);
+  print_plans(*answer, options.output, options.csv, terminal);
   if (*exported)
-    if (const auto written = write_files(**exported, *answer, terminal); !written)
+    if (const auto written = write_launch_files(**exported, *answer, terminal); !written)
       return terminal.fail(written.error());
   return answer->plans.empty() ? ExitCode::does_not_fit : ExitCode::fits;
 }
@@ -94,12 +94,12 @@ int plan_training(const RawOptions& options, Terminal& terminal) {
         options, outside_process(),
         {.stopped = [] { return interrupted != 0; },
          .progress =
-             [&line](const plan::Progress& p) { line.show([&p] { return progress_text(p); }); }});
+             [&line](const plan::Progress& p) { line.show([&p] { return search_progress(p); }); }});
   }();
   if (!answer) return terminal.fail(answer.error());
-  print(*answer, options.output, options.csv, terminal);
+  print_plans(*answer, options.output, options.csv, terminal);
   if (*exported)
-    if (const auto written = write_files(**exported, *answer, terminal); !written)
+    if (const auto written = write_launch_files(**exported, *answer, terminal); !written)
       return terminal.fail(written.error());
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }

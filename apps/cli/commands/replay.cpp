@@ -58,8 +58,8 @@ std::string addresses_line(const ReplayReport& report) {
                      *report.first_other_address);
 }
 
-std::string text_of(const RecordedTrace& trace, const ReplayReport& report,
-                    std::string_view placement) {
+std::string replay_text(const RecordedTrace& trace, const ReplayReport& report,
+                        std::string_view placement) {
   if (const auto& d = report.disagreement)
     return fmt::format("{}: {}\n  recorded: {}\n  replica:  {}\n", trace.name,
                        place_of(trace, d->event), d->recorded, d->replica);
@@ -70,8 +70,8 @@ std::string text_of(const RecordedTrace& trace, const ReplayReport& report,
       count(report.segment_events), placement, addresses_line(report));
 }
 
-std::string json_of(const RecordedTrace& trace, const ReplayReport& report,
-                    std::string_view placement) {
+std::string replay_json(const RecordedTrace& trace, const ReplayReport& report,
+                        std::string_view placement) {
   std::string disagreement = "null";
   if (const auto& d = report.disagreement)
     disagreement = fmt::format(R"({{"event": {}, "recorded": {}, "replica": {}}})", d->event,
@@ -109,9 +109,9 @@ int run_replay(const Words& words, Terminal& terminal) {
   const std::string_view how = *placement ? name(**placement) : "recorded";
   const OutputOptions output = output_of(words);
   if (output.json)
-    terminal.print(json_of(*trace, report, how));
+    terminal.print(replay_json(*trace, report, how));
   else if (report.disagreement || !output.quiet)
-    terminal.print(text_of(*trace, report, how));
+    terminal.print(replay_text(*trace, report, how));
   return report.disagreement ? ExitCode::does_not_fit : ExitCode::fits;
 }
 

@@ -19,7 +19,7 @@ namespace {
 using phantom_run::PhantomRequest;
 using phantom_run::RunFolder;
 
-std::string progress_text(const phantom::LedgerLayout& ledger) {
+std::string ledger_progress(const phantom::LedgerLayout& ledger) {
   std::int64_t most = 0, held = 0;
   int step = 0, phase = 0, processes = 0;
   for (const phantom::LedgerProcess& p : ledger.processes) {
@@ -68,7 +68,7 @@ Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const 
       .output_to_errors = request.json};
   ProgressLine line(terminal, !request.quiet, std::chrono::seconds(1));
   const auto end =
-      run_child(command, [&] { line.show([&] { return progress_text(folder.ledger()); }); });
+      run_child(command, [&] { line.show([&] { return ledger_progress(folder.ledger()); }); });
   line.clear();
   if (!end) return tl::unexpected(end.error());
   report::PhantomRun run;

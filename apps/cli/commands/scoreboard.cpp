@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "answer/serve_request.h"
+#include "answer/side_models.h"
 #include "answer/train_request.h"
 #include "asked.h"
 #include "commands.h"
@@ -49,8 +50,11 @@ struct Predict {
         assistant ? answer::SideModels::drafted_by("assistant", *assistant)
                   : answer::SideModels::read(command, outside_process());
     if (!beside) return tl::unexpected(beside.error());
-    const auto answer = answer::answer_serve(
-        command, {.id = row.id, .config = &config, .beside = &*beside}, outside_process());
+    ServeRequest model;
+    model.id = row.id;
+    model.config = &config;
+    const auto answer =
+        answer::answer_serve(command, beside->beside(std::move(model)), outside_process());
     if (!answer) return tl::unexpected(answer.error());
     return Answered{report::json(*answer), answer->model.family};
   }

@@ -12,11 +12,12 @@
 namespace memtape::cli {
 namespace {
 
-void print(const Comparison& comparison, const OutputOptions& output, Terminal& terminal) {
+void print_server(const Comparison& comparison, const OutputOptions& output, Terminal& terminal) {
   terminal.print(output.quiet ? answer::quiet_text(comparison) : answer::text(comparison));
 }
 
-void print(const answer::OneServer& server, const OutputOptions& output, Terminal& terminal) {
+void print_server(const answer::OneServer& server, const OutputOptions& output,
+                  Terminal& terminal) {
   if (output.quiet) return terminal.print(report::quiet_text(server.serve));
   terminal.print(report::text(server.serve,
                               {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
@@ -38,7 +39,7 @@ int show_server(const ServeCommand& command, Terminal& terminal) {
   if (command.output.json)
     terminal.print(answer::json(*serving));
   else
-    std::visit([&](const auto& told) { print(told, command.output, terminal); }, *serving);
+    std::visit([&](const auto& told) { print_server(told, command.output, terminal); }, *serving);
   return answer::exit_code(*serving, command.output.strict);
 }
 

@@ -14,7 +14,7 @@
 namespace memtape::cli {
 namespace {
 
-Result<void> write_files(const RawOptions& options, const TrainAnswer& answer) {
+Result<void> write_page_and_snapshot(const RawOptions& options, const TrainAnswer& answer) {
   if (!options.html.empty())
     if (const auto done =
             sources::write_file(options.html, report::html(answer.prediction, *answer.trace));
@@ -25,7 +25,7 @@ Result<void> write_files(const RawOptions& options, const TrainAnswer& answer) {
   return {};
 }
 
-void print(const RawOptions& options, const answer::OneTraining& all, Terminal& terminal) {
+void print_training(const RawOptions& options, const answer::OneTraining& all, Terminal& terminal) {
   const TrainAnswer& answer = all.train;
   const report::Style style{.colour = terminal.colour()};
   if (options.csv) return terminal.print(report::csv(*answer.trace));
@@ -40,7 +40,7 @@ void print(const RawOptions& options, const answer::OneTraining& all, Terminal& 
 }
 
 template <class Many>
-void print(const RawOptions&, const Many& many, Terminal& terminal) {
+void print_training(const RawOptions&, const Many& many, Terminal& terminal) {
   terminal.print(text(many, terminal.width()));
 }
 
@@ -56,12 +56,12 @@ int show_training(const RawOptions& options, Terminal& terminal) {
   }();
   if (!training) return terminal.fail(training.error());
   if (const auto* one = std::get_if<answer::OneTraining>(&*training))
-    if (const Result<void> written = write_files(options, one->train); !written)
+    if (const Result<void> written = write_page_and_snapshot(options, one->train); !written)
       return terminal.fail(written.error());
   if (options.output.json)
     terminal.print(answer::json(*training));
   else
-    std::visit([&](const auto& told) { print(options, told, terminal); }, *training);
+    std::visit([&](const auto& told) { print_training(options, told, terminal); }, *training);
   return answer::exit_code(*training, options.output.strict);
 }
 

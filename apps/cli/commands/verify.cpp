@@ -33,8 +33,8 @@ std::int64_t real_figure(const nlohmann::json& expect, const std::string& path) 
   return at->is_number_integer() ? at->get<std::int64_t>() : -1;
 }
 
-Result<report::Verification> verification_of(const RealQuestion& q,
-                                             const phantom_run::RealStep& real) {
+Result<report::Verification> training_verification(const RealQuestion& q,
+                                                   const phantom_run::RealStep& real) {
   const ModelRequest model{.id = q.source.id, .config = *q.source.config, .header = nullptr};
   const auto answer = predict_train(model, q.request.recipe, q.request.device, {.advise = false});
   if (!answer) return tl::unexpected(answer.error());
@@ -133,7 +133,7 @@ int run_step(const Words& words, bool records, Terminal& terminal) {
       terminal.print(fmt::format("{}: recorded by {}\n", question->source.id, real->stack));
     return ExitCode::fits;
   }
-  const Result<report::Verification> v = verification_of(*question, *real);
+  const Result<report::Verification> v = training_verification(*question, *real);
   if (!v) return terminal.fail(v.error());
   return show(*v, asked.output, terminal);
 }

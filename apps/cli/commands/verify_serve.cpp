@@ -10,11 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "answer/serve_request.h"
+#include "answer/side_models.h"
 #include "commands.h"
 #include "framework/transformers/serve.h"
 #include "outside_process.h"
 #include "phantom/real_step.h"
 #include "predict/serve.h"
+#include "predict/serve_question.h"
 #include "predict/step_play.h"
 #include "report/serve_json.h"
 #include "report/verification.h"
@@ -92,8 +94,9 @@ void add_figures(const MeasuredJson& real, const MeasuredJson& predicted, const 
   }
 }
 
-Result<report::Verification> verification_of(const ServeRequest& request, const ServeAnswer& answer,
-                                             const phantom_run::RealStep& real) {
+Result<report::Verification> server_verification(const ServeRequest& request,
+                                                 const ServeAnswer& answer,
+                                                 const phantom_run::RealStep& real) {
   report::Verification v{.model = request.id, .stack = real.stack, .figures = {}, .tape = {}};
   const MeasuredJson predicted = MeasuredJson::parse(report::json(answer), nullptr, false);
   add_figures(MeasuredJson::parse(real.expect_json, nullptr, false), predicted.at("ranks").at(0),
@@ -117,20 +120,21 @@ struct Question {
   Runnable runnable;
 };
 
-Result<Question> question_of(const ServeCommand& command, const answer::ServedModel& model) {
-  const auto request = answer::serve_request(command, model, outside_process());
-  if (!request) return tl::unexpected(request.error());
-  if (!request->config) return unsupported("no config.json", request->id);
-  if (!request->device.gpu)
+Result<Question> question_of(const ServeCommand& command, ServeRequest model) {
+  const auto asked = answer::asked_server(command, std::move(model), outside_process());
+  if (!asked) return tl::unexpected(asked.error());
+  const ServeRequest& request = asked->request;
+  if (!request.config) return unsupported("no config.json", request.id);
+  if (!request.device.gpu)
     return memtape::bad_input("is missing", "--gpu", "verify serve: --gpu a100-80gb");
-  auto answer = answer::answer_serve(command, model, outside_process());
+  auto answer = answer_question(asked->engine, request);
   if (!answer) return tl::unexpected(answer.error());
-  auto runs = runnable(command, *request, *answer);
+  auto runs = runnable(command, request, *answer);
   if (!runs) return tl::unexpected(runs.error());
-  return Question{*request, *std::move(answer), *std::move(runs)};
+  return Question{request, *std::move(answer), *std::move(runs)};
 }
 
-phantom_run::StepRequest step_of(const Question& q, const std::string& python) {
+phantom_run::StepRequest server_step(const Question& q, const std::string& python) {
   const ServeDevice& device = q.request.device;
   return {.recipe = q.runnable.recipe,
           .name = q.request.id,
@@ -149,7 +153,7 @@ int verified(const Question& q, const phantom_run::StepRequest& step, const Outp
   if (!folder) return terminal.fail(folder.error());
   const auto real = phantom_run::run_step(step, *folder);
   if (!real) return terminal.fail(real.error());
-  const Result<report::Verification> v = verification_of(q.request, q.answer, *real);
+  const Result<report::Verification> v = server_verification(q.request, q.answer, *real);
   if (!v) return terminal.fail(v.error());
   return show(*v, output, terminal);
 }
@@ -163,11 +167,9 @@ int verify_server(const Words& words, std::span<const Option> own, Terminal& ter
   if (!source) return terminal.fail(source.error());
   const auto beside = answer::SideModels::read(*command, outside_process());
   if (!beside) return terminal.fail(beside.error());
-  answer::ServedModel model = answer::served(*source);
-  model.beside = &*beside;
-  const Result<Question> question = question_of(*command, model);
+  const Result<Question> question = question_of(*command, beside->beside(answer::served(*source)));
   if (!question) return terminal.fail(question.error());
-  const phantom_run::StepRequest step = step_of(*question, words.text("python"));
+  const phantom_run::StepRequest step = server_step(*question, words.text("python"));
   return words.has("show-script") ? show(phantom_run::step_script(step, "/tmp"), terminal)
                                   : verified(*question, step, command->output, terminal);
 }

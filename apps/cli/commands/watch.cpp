@@ -33,7 +33,7 @@ std::optional<LocalGpu> fullest_gpu() {
   return fullest;
 }
 
-std::string progress_text(const RunFolder& folder) {
+std::string watch_progress(const RunFolder& folder) {
   report::PhantomRun run;
   folder.read_into(run);
   const report::RunEntry* fullest = run.fullest();
@@ -78,7 +78,7 @@ Result<report::PhantomRun> watched(const Words& words, const RunFolder& folder,
                                         .environment = environment_of(*stand_ins / "agent", folder),
                                         .output_to_errors = output.json};
   ProgressLine line(terminal, !output.quiet, std::chrono::seconds(1));
-  const auto end = run_child(child, [&] { line.show([&] { return progress_text(folder); }); });
+  const auto end = run_child(child, [&] { line.show([&] { return watch_progress(folder); }); });
   line.clear();
   if (!end) return tl::unexpected(end.error());
   report::PhantomRun run;
