@@ -24,8 +24,7 @@ Result<LaunchWords> words_to_run(const std::vector<std::string>& typed, const Ou
   if (!*request) return LaunchWords{typed, {}};
   const auto containers = outside.containers(**request);
   if (!containers) return tl::unexpected(containers.error());
-  const Result<Container> container =
-      launch::chosen_container(*containers, **request, outside);
+  const Result<Container> container = launch::chosen_container(*containers, **request, outside);
   if (!container) return tl::unexpected(container.error());
   LaunchWords found{launch::docker_words(*container), {}};
   if (containers->size() > 1)

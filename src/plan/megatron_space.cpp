@@ -106,7 +106,7 @@ class MegatronSpace : public Space {
     return options;
   }
 
-  OptionChanges habits() const override {
+  NamedValues habits() const override {
     if (job_.says("strategy")) return {};
     return {{"strategy", kOverlap}};
   }

@@ -18,8 +18,6 @@
 namespace memtape {
 namespace {
 
-using AdvisedChanges = NamedValues;
-
 Bytes highest_peak(const Prediction& prediction) {
   Bytes peak = 0;
   for (const RankReport& rank : prediction.ranks) peak = std::max(peak, rank.peak_device_bytes);
@@ -56,7 +54,7 @@ std::string told_together(const std::vector<const Lever*>& levers) {
 /// A command with a lever and those before it.
 struct Trial {
   const Lever* lever = nullptr;
-  AdvisedChanges changes;
+  NamedValues changes;
   std::optional<TrainRecipe> recipe;  ///< nothing where there is no such command, or no such plan
   std::optional<StepNeeds> needs;     ///< nothing where there is no such step
 };
@@ -103,7 +101,7 @@ class AdviceSearch {
   /// or up to the expected one.
   std::vector<Trial> trials_of(std::span<const Lever> levers) const {
     std::vector<Trial> trials;
-    AdvisedChanges changes = kept_;
+    NamedValues changes = kept_;
     std::size_t planned = 0;
     for (const Lever& lever : levers) {
       if (planned > 0 && is_round(planned, *trials.back().lever)) break;
@@ -198,7 +196,7 @@ class AdviceSearch {
   const Workers& workers_;
   Bytes peak_;
   const Lever* expected_ = nullptr;
-  AdvisedChanges kept_;
+  NamedValues kept_;
   std::vector<const Lever*> pulled_;
   std::vector<Advice> tried_;
 };
