@@ -86,7 +86,7 @@ std::optional<std::int64_t> typed_count(std::string_view text) {
   if (error != std::errc() || at != end) return std::nullopt;
   const double unit =
       std::pow(is_binary ? kKibi : 1000.0, static_cast<double>((is_binary ? large : small) + 1));
-  return std::fabs(value * unit) < 9e18 ? std::optional(std::llround(value * unit)) : std::nullopt;
+  return std::fabs(value * unit) < 9e18 ? std::optional(std::llrint(value * unit)) : std::nullopt;
 }
 
 std::optional<Bytes> typed_bytes(std::string_view text) { return number(text, kSizes); }

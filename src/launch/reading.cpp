@@ -19,8 +19,6 @@ constexpr auto kOnByDefault = std::to_array<std::string_view>(
      "average_tokens_across_devices", "gradient_checkpointing", "pad_to_max_length",
      "ignore_pad_token_for_loss"});
 
-using WordsLeft = std::span<const std::string>;
-
 bool is_settings_file(std::string_view word) {
   return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
 }
@@ -33,8 +31,8 @@ YamlNode node_of(const std::vector<std::string>& words) {
   return list;
 }
 
-Result<Settings> read_named(WordsLeft words, std::string_view program, bool negatives,
-                            std::span<const std::string_view> names) {
+Result<Settings> read_named(std::span<const std::string> words, std::string_view program,
+                            bool negatives, std::span<const std::string_view> names) {
   std::deque<std::string> spelled;
   std::vector<Flag> table;
   for (const std::string_view name : names)
@@ -55,7 +53,7 @@ Result<Settings> read_named(WordsLeft words, std::string_view program, bool nega
 }
 
 /// name=value
-Result<Settings> read_pairs(WordsLeft words, std::string_view program) {
+Result<Settings> read_pairs(std::span<const std::string> words, std::string_view program) {
   Settings settings;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
@@ -78,7 +76,7 @@ Result<Settings> read_words(const LaunchCommand& command, const WordStyle& style
                             std::span<const std::string_view> names) {
   using File = WordStyle::File;
   const std::string_view program = style.name.empty() ? command.program : style.name;
-  WordsLeft words = command.arguments;
+  std::span<const std::string> words = command.arguments;
   const bool begins = !words.empty() && is_settings_file(words.front());
   if (style.file == File::first && (words.empty() || words.front().starts_with('-')))
     return bad_input("no configuration is named", std::string(program),
@@ -89,14 +87,15 @@ Result<Settings> read_words(const LaunchCommand& command, const WordStyle& style
     file = words.front();
     words = words.subspan(1);
   }
+  Result<Settings> settings = file ? read_settings_file(*command.files, *file) : Settings();
+  if (!settings) return settings;
   const bool are_pairs = file && style.file == File::pairs;
   const Result<Settings> typed =
       are_pairs ? read_pairs(words, program) : read_named(words, program, style.negatives, names);
   if (!typed) return typed;
   const GivenSetting* const config = style.file == File::config ? typed->find("config") : nullptr;
-  if (config) file = config->value.text;
-  if (!file) return typed;
-  Result<Settings> settings = read_settings_file(*command.files, *file, style.flat_sections);
+  if (config)
+    settings = read_settings_file(*command.files, config->value.text, style.flat_sections);
   if (settings) settings->set_all(*typed);
   return settings;
 }
