@@ -52,7 +52,7 @@ std::string kept_for(const Why& why) {
 }
 
 /// Where the tensors are and, where the category does not say it, what made them.
-std::string label_of(const Tape& tape, const Fold& fold) {
+std::string label_of_fold(const Tape& tape, const Fold& fold) {
   const Why& why = tape.why[fold.blocks.front()];
   const std::string path = path_with_ranges(tape, fold);
   const bool of_a_weight =
@@ -87,7 +87,7 @@ class Holdings {
     std::vector<Breakdown> rows;
     for (const Fold& f : fold(trace_.tape, trace_.sizes, of_category, patterns_))
       if (f.requested != 0)
-        rows.push_back({label_of(trace_.tape, f),
+        rows.push_back({label_of_fold(trace_.tape, f),
                         arithmetic(trace_.tape, f),
                         kept_for(trace_.tape.why[f.blocks.front()]),
                         f.requested,

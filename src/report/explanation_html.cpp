@@ -39,14 +39,14 @@ void write_layers(JsonWriter& out, const Layers& layers) {
   out.end_array();
 }
 
-void write(JsonWriter& out, const FlameNode& node) {
+void write_flame(JsonWriter& out, const FlameNode& node) {
   out.begin_object();
   out.member("frame", node.frame);
   out.member("bytes", node.bytes);
   if (!node.children.empty()) {
     out.key("children");
     out.begin_array();
-    for (const FlameNode& child : node.children) write(out, child);
+    for (const FlameNode& child : node.children) write_flame(out, child);
     out.end_array();
   }
   out.end_object();
@@ -149,7 +149,7 @@ void write_shown_remedies(JsonWriter& out, const std::vector<Remedy>& remedies) 
   out.end_array();
 }
 
-void write(JsonWriter& out, const ExplainedRecording& r) {
+void write_drawn_recording(JsonWriter& out, const ExplainedRecording& r) {
   Stories stories(*r.recording.stacks);
   out.begin_object();
   out.member("name", r.recording.name);
@@ -173,7 +173,7 @@ void write(JsonWriter& out, const ExplainedRecording& r) {
   write_layers(out, layers_of(r.recording, r.held, stories, kColumns, kLayers));
   const Bytes least = r.held.peak.levels.allocated / 1000;
   out.key("flame");
-  write(out, flame_of(r.at_peak, stories, least));
+  write_flame(out, flame_of(r.at_peak, stories, least));
   SegmentMapJson(r, stories).write(out);
   write_shown_remedies(out, r.remedies);
   out.end_object();
@@ -229,7 +229,7 @@ std::string html(const Explanation& e) {
   write_lines(out, "files", e.files);
   out.key("recordings");
   out.begin_array();
-  for (const ExplainedRecording& recording : e.recordings) write(out, recording);
+  for (const ExplainedRecording& recording : e.recordings) write_drawn_recording(out, recording);
   out.end_array();
   if (e.residual && !e.recordings.empty()) {
     const auto fullest = std::ranges::max_element(

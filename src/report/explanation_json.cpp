@@ -10,7 +10,8 @@
 namespace memtape::report {
 namespace {
 
-void write_levels(JsonWriter& out, std::string_view prefix, const HeldMoment& m, bool has_event) {
+void write_held_levels(JsonWriter& out, std::string_view prefix, const HeldMoment& m,
+                       bool has_event) {
   write(out, prefix, m.levels);
   if (has_event) out.member(fmt::format("{}_event", prefix), std::int64_t{m.event});
 }
@@ -116,9 +117,9 @@ void write_recording(JsonWriter& out, const ExplainedRecording& r) {
   out.member("gpu", r.recording.device);
   out.member("events", static_cast<std::int64_t>(r.recording.trace.events.size()));
   out.member("exact", r.held.is_exact);
-  write_levels(out, "start", r.held.start, false);
-  write_levels(out, "peak", r.held.peak, true);
-  write_levels(out, "end", r.held.end, false);
+  write_held_levels(out, "start", r.held.start, false);
+  write_held_levels(out, "peak", r.held.peak, true);
+  write_held_levels(out, "end", r.held.end, false);
   write_categories(out, r.at_peak.categories);
   out.member("rounding_bytes", r.at_peak.rounding);
   write_largest(out, r);

@@ -38,11 +38,13 @@ class Page {
   std::string out_;
 };
 
-std::string number(Bytes bytes, const Unit& unit) { return pad_left(unit.text(bytes), kNumber); }
+std::string padded_bytes(Bytes bytes, const Unit& unit) {
+  return pad_left(unit.text(bytes), kNumber);
+}
 
 void moment_row(Page& page, std::string_view name, const HeldMoment& m, const Unit& unit) {
-  page.line("  " + pad_right(std::string(name), 26) + number(m.levels.requested, unit) +
-            number(m.levels.allocated, unit) + number(m.levels.reserved, unit));
+  page.line("  " + pad_right(std::string(name), 26) + padded_bytes(m.levels.requested, unit) +
+            padded_bytes(m.levels.allocated, unit) + padded_bytes(m.levels.reserved, unit));
 }
 
 void levels_table(Page& page, const ExplainedRecording& r, const Unit& unit) {
@@ -75,7 +77,7 @@ void categories_table(Page& page, const ExplainedRecording& r, const Unit& unit)
     if (bytes == 0) continue;
     const auto eighths = static_cast<std::int64_t>(
         std::llround(static_cast<double>(bytes) / static_cast<double>(total) * 160));
-    page.line("  " + pad_right(std::string(name(category)), 26) + number(bytes, unit) +
+    page.line("  " + pad_right(std::string(name(category)), 26) + padded_bytes(bytes, unit) +
               pad_left(fmt::format("{:.1f} %",
                                    100.0 * static_cast<double>(bytes) / static_cast<double>(total)),
                        10) +
@@ -96,7 +98,7 @@ void largest_table(Page& page, const ExplainedRecording& r, const Unit& unit) {
     listed += g.bytes;
     const std::string place = r.largest_places[i].empty() ? "(no stack)" : r.largest_places[i];
     page.line(fmt::format("  {}{}{}", pad_right(human_bytes(g.requested) + " each", 26),
-                          pad_left(with_commas(g.count), kNumber), number(g.bytes, unit)));
+                          pad_left(with_commas(g.count), kNumber), padded_bytes(g.bytes, unit)));
     page.line("    " +
               shorten(fmt::format("{}, {}{}{}", place, name(g.category),
                                   r.largest_ops[i].empty() ? "" : ", by ", r.largest_ops[i]),
@@ -107,7 +109,7 @@ void largest_table(Page& page, const ExplainedRecording& r, const Unit& unit) {
     page.line(fmt::format(
         "  {}{}{}", pad_right("all others", 26),
         pad_left(with_commas(static_cast<std::int64_t>(r.at_peak.groups.size() - shown)), kNumber),
-        number(rest, unit)));
+        padded_bytes(rest, unit)));
 }
 
 void fragmentation_part(Page& page, const ExplainedRecording& r) {
@@ -172,7 +174,7 @@ void what_if_table(Page& page, const ExplainedRecording& r, const Unit& unit) {
     const std::string setting =
         w.setting.empty() ? "as recorded, from an empty allocator" : w.setting;
     const std::string end = !w.serves ? "" : *w.serves ? "   the request is served" : "   runs out";
-    page.line("  " + pad_right(setting, 38) + number(w.peak.reserved, unit) + end);
+    page.line("  " + pad_right(setting, 38) + padded_bytes(w.peak.reserved, unit) + end);
   }
 }
 
@@ -218,7 +220,7 @@ void recording_part(Page& page, const ExplainedRecording& r) {
 }
 
 /// The one that ran out, else the one with the highest peak.
-const ExplainedRecording* fullest(const Explanation& e) {
+const ExplainedRecording* fullest_recording(const Explanation& e) {
   const auto rank = [](const ExplainedRecording& r) {
     return std::pair(!r.held.ooms.empty(), r.held.peak_reserved.levels.reserved);
   };
@@ -226,7 +228,7 @@ const ExplainedRecording* fullest(const Explanation& e) {
 }
 
 void ranks_table(Page& page, const Explanation& e) {
-  const Unit unit = unit_for(fullest(e)->held.peak_reserved.levels.reserved);
+  const Unit unit = unit_for(fullest_recording(e)->held.peak_reserved.levels.reserved);
   page.line("  " + pad_right(fmt::format("{} recordings, peaks", e.recordings.size()), 44) +
             pad_left("allocated", kNumber) + pad_left("reserved", kNumber) + "   " +
             std::string(unit.name));
@@ -235,8 +237,8 @@ void ranks_table(Page& page, const Explanation& e) {
               pad_right(shorten(fmt::format("{}, GPU {}", r.recording.name, r.recording.device), 43,
                                 page.style()),
                         44) +
-              number(r.held.peak.levels.allocated, unit) +
-              number(r.held.peak_reserved.levels.reserved, unit) +
+              padded_bytes(r.held.peak.levels.allocated, unit) +
+              padded_bytes(r.held.peak_reserved.levels.reserved, unit) +
               (r.held.ooms.empty() ? "" : "   out of memory"));
   if (e.recordings.size() > kRecordingsShown)
     page.line("  the fullest in full below (--device N and --json show the others)");
@@ -329,7 +331,7 @@ std::string text(const Explanation& e, const Style& style, int width) {
     ranks_table(page, e);
   }
   for (const ExplainedRecording& r : e.recordings) {
-    if (e.recordings.size() > kRecordingsShown && &r != fullest(e)) continue;
+    if (e.recordings.size() > kRecordingsShown && &r != fullest_recording(e)) continue;
     apart();
     recording_part(page, r);
   }

@@ -71,7 +71,7 @@ std::string ranges(const std::set<int>& numbers) {
   return text;
 }
 
-int number(std::string_view name) {
+int number_of(std::string_view name) {
   int value = 0;
   std::from_chars(name.data(), name.data() + name.size(), value);
   return value;
@@ -122,7 +122,7 @@ std::string path_with_ranges(const Tape& tape, const Fold& fold) {
     names = names_on_the_way(tape.scopes, tape.why[block].scope);
     numbers.resize(names.size());
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (is_number(names[i])) numbers[i].insert(number(names[i]));
+      if (is_number(names[i])) numbers[i].insert(number_of(names[i]));
   }
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {

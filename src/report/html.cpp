@@ -280,7 +280,7 @@ void write_answer(JsonWriter& out, const Prediction& p, const RankReport& rank) 
   }
 }
 
-void write_levels(JsonWriter& out, std::string_view label, const Levels& levels) {
+void write_labelled_levels(JsonWriter& out, std::string_view label, const Levels& levels) {
   out.begin_object();
   out.member("name", label);
   out.key("levels");
@@ -293,8 +293,9 @@ void write_levels(JsonWriter& out, std::string_view label, const Levels& levels)
 void write_tables(JsonWriter& out, const Prediction& p, const RankReport& rank) {
   out.key("phases");
   out.begin_array();
-  for (const PhaseReport& phase : rank.phases) write_levels(out, name(phase.phase), phase.peak);
-  write_levels(out, "between steps", rank.steady);
+  for (const PhaseReport& phase : rank.phases)
+    write_labelled_levels(out, name(phase.phase), phase.peak);
+  write_labelled_levels(out, "between steps", rank.steady);
   out.end_array();
   out.key("largest");
   out.begin_array();

@@ -15,7 +15,7 @@ void write_shape(JsonWriter& out, const std::vector<std::int64_t>& shape) {
   out.end_array();
 }
 
-void write(JsonWriter& out, const LargestTensor& tensor) {
+void write_tensor(JsonWriter& out, const LargestTensor& tensor) {
   out.begin_object();
   out.member("category", name(tensor.category));
   out.member("module", tensor.module);
@@ -28,7 +28,7 @@ void write(JsonWriter& out, const LargestTensor& tensor) {
   out.end_object();
 }
 
-void write_phases(JsonWriter& out, const std::vector<PhaseReport>& phases) {
+void write_phase_reports(JsonWriter& out, const std::vector<PhaseReport>& phases) {
   out.begin_object();
   for (const PhaseReport& p : phases) {
     out.key(name(p.phase));
@@ -41,7 +41,7 @@ void write_phases(JsonWriter& out, const std::vector<PhaseReport>& phases) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const PeakMoment& moment) {
+void write_peak_moment(JsonWriter& out, const PeakMoment& moment) {
   out.begin_object();
   out.member("event", static_cast<std::int64_t>(moment.event));
   out.member("module", moment.module);
@@ -50,7 +50,7 @@ void write(JsonWriter& out, const PeakMoment& moment) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const OutsideMemory& item) {
+void write_outside(JsonWriter& out, const OutsideMemory& item) {
   out.begin_object();
   out.member("what", item.what);
   out.member("counted_bytes", item.counted_bytes);
@@ -60,7 +60,7 @@ void write(JsonWriter& out, const OutsideMemory& item) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const RankReport& rank, const std::string& schedule) {
+void write_rank(JsonWriter& out, const RankReport& rank, const std::string& schedule) {
   out.begin_object();
   out.key("ranks");
   out.begin_row();
@@ -76,24 +76,24 @@ void write(JsonWriter& out, const RankReport& rank, const std::string& schedule)
   out.member("peak_device_bytes", rank.peak_device_bytes);
   out.member("peak_phase", name(rank.peak_phase));
   out.key("peak_moment");
-  write(out, rank.peak_moment);
+  write_peak_moment(out, rank.peak_moment);
   write(out, "steady", rank.steady);
   out.key("at_peak");
   write(out, rank.at_peak);
   out.key("phases");
-  write_phases(out, rank.phases);
+  write_phase_reports(out, rank.phases);
   out.key("largest");
   out.begin_array();
-  for (const LargestTensor& tensor : rank.largest) write(out, tensor);
+  for (const LargestTensor& tensor : rank.largest) write_tensor(out, tensor);
   out.end_array();
   out.key("outside");
   out.begin_array();
-  for (const OutsideMemory& item : rank.outside) write(out, item);
+  for (const OutsideMemory& item : rank.outside) write_outside(out, item);
   out.end_array();
   out.end_object();
 }
 
-void write(JsonWriter& out, const std::optional<Failure>& failure) {
+void write_failure(JsonWriter& out, const std::optional<Failure>& failure) {
   if (!failure) return out.null();
   out.begin_object();
   out.member("step", failure->step);
@@ -145,7 +145,7 @@ std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   out.begin_array();
   const bool has_schedule = !stage_schedules(p.ranks).empty();
   for (const RankReport& rank : p.ranks)
-    write(out, rank, has_schedule ? passes_text(rank.passes) : std::string());
+    write_rank(out, rank, has_schedule ? passes_text(rank.passes) : std::string());
   out.end_array();
   out.member("peak_rank", p.peak_rank);
   member_or_null(out, "fits", p.fits);
@@ -153,7 +153,8 @@ std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   member_or_null(out, "headroom_bytes", p.headroom_bytes);
   out.member("needed_bytes", needed(p));
   member_or_null(out, "within_limit_bytes", p.within_limit_bytes);
-  part("failure", p.failure);
+  out.key("failure");
+  write_failure(out, p.failure);
   part("bounds", p.bounds);
   part("advice", p.advice);
   part("warnings", p.warnings);

@@ -19,7 +19,7 @@ Levels highest(const std::vector<RunEntry>& entries) {
   return most;
 }
 
-std::string head(const PhantomRun& run) {
+std::string run_head(const PhantomRun& run) {
   const std::string end = run.signal ? fmt::format("ended by signal {}", run.signal)
                                      : fmt::format("exit code {}", run.exit_code);
   const std::string torch = run.torch.empty() ? "" : fmt::format(", torch {}", run.torch);
@@ -137,7 +137,7 @@ const RunEntry* PhantomRun::fullest() const {
 
 std::string text(const PhantomRun& run) {
   const Unit unit = unit_for(highest(run.entries).reserved);
-  std::string text = head(run) + gpu_text(run);
+  std::string text = run_head(run) + gpu_text(run);
   for (const RunEntry& e : run.entries) text += entry_text(e, unit);
   text += read_text(run);
   text += invention_text(run);

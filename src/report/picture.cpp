@@ -209,7 +209,7 @@ std::string peak_line(const std::vector<Column>& columns, int margin, const Pict
          " " + std::string(mark);
 }
 
-std::string axis(const std::vector<Band>& bands, int margin, const Style& style) {
+std::string phase_axis(const std::vector<Band>& bands, int margin, const Style& style) {
   std::string line = pad_left("0 ", margin - 1) + std::string(style.pick("└", "+"));
   for (const Band& b : bands)
     for (int c = 0; c < b.width; ++c)
@@ -300,7 +300,7 @@ std::vector<std::string> picture(const Trace& trace, const PictureOptions& optio
   for (int row = o.height - 1; row >= 0; --row) {
     lines.push_back(scale(row, kMargin, top, o) + canvas.row(row));
   }
-  lines.push_back(axis(parts, kMargin, o.style));
+  lines.push_back(phase_axis(parts, kMargin, o.style));
   lines.push_back(names(parts, kMargin, o.style));
   add_micro_batches(lines, step, parts, o);
   return lines;

@@ -10,15 +10,15 @@ namespace memtape::report {
 namespace {
 
 /// Six digits: an estimate has no more.
-std::string number(double value) { return fmt::format("{:.6g}", value); }
+std::string six_digits(double value) { return fmt::format("{:.6g}", value); }
 
-void write(JsonWriter& out, std::string_view key, const SecondsRange& range) {
+void write_range(JsonWriter& out, std::string_view key, const SecondsRange& range) {
   write_seconds(out, key, range.low, range.mid, range.high);
 }
 
 void number_or_null(JsonWriter& out, std::string_view key, const std::optional<double>& value) {
   out.key(key);
-  value ? out.raw(number(*value)) : out.null();
+  value ? out.raw(six_digits(*value)) : out.null();
 }
 
 void write_members(JsonWriter& out, const PlanRow& plan) {
@@ -28,12 +28,12 @@ void write_members(JsonWriter& out, const PlanRow& plan) {
   out.end_object();
   out.member("framework", plan.framework);
   out.member("gpus", plan.gpus);
-  if (plan.ttft) write(out, "ttft_seconds", *plan.ttft);
-  if (plan.tpot) write(out, "tpot_seconds", *plan.tpot);
+  if (plan.ttft) write_range(out, "ttft_seconds", *plan.ttft);
+  if (plan.tpot) write_range(out, "tpot_seconds", *plan.tpot);
   if (plan.users) out.member("users", *plan.users);
-  if (!plan.ttft) write(out, "step_seconds", plan.step_seconds);
+  if (!plan.ttft) write_range(out, "step_seconds", plan.step_seconds);
   out.key("tokens_per_second");
-  out.raw(number(plan.tokens_per_second));
+  out.raw(six_digits(plan.tokens_per_second));
   number_or_null(out, "mfu", plan.mfu);
   member_or_null(out, "peak_device_bytes", plan.peak_device_bytes);
   if (plan.within_limit_bytes) out.member("within_limit_bytes", *plan.within_limit_bytes);
@@ -49,7 +49,7 @@ void write_members(JsonWriter& out, const PlanRow& plan) {
     out.begin_object();
     out.member("what", part.name);
     out.key("seconds");
-    out.raw(number(part.seconds));
+    out.raw(six_digits(part.seconds));
     out.end_object();
   }
   out.end_array();

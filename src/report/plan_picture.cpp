@@ -35,7 +35,7 @@ std::vector<Point> points_of(const PlanAnswer& answer) {
 }
 
 /// Where a value lies between two others, in `steps`.
-int place(double value, double low, double high, int steps) {
+int cell_of(double value, double low, double high, int steps) {
   if (high <= low) return 0;
   return static_cast<int>(std::lround((value - low) / (high - low) * (steps - 1)));
 }
@@ -60,7 +60,7 @@ void put(Cells& cells, const Point& point, int row, int column, const Style& sty
   if (point.on_front && at > 0 && line[at - 1] == " ") line[at - 1] = style.pick("●", "*");
 }
 
-std::string axis(double low, double high, int columns) {
+std::string seconds_axis(double low, double high, int columns) {
   const std::string left = fmt::format("{:.3g} s", low), right = fmt::format("{:.3g} s", high);
   const int between =
       std::max(1, columns - static_cast<int>(left.size()) - static_cast<int>(right.size()));
@@ -78,8 +78,8 @@ std::string picture(const PlanAnswer& answer, const PlanLook& look) {
   const int columns = std::clamp(look.width, 40, 100) - kMargin;
   Cells cells(kRows, std::vector<std::string>(static_cast<std::size_t>(columns), " "));
   for (const Point& point : points)
-    put(cells, point, kRows - 1 - place(point.gib, small.gib, large.gib, kRows),
-        1 + place(point.seconds, fast.seconds, slow.seconds, columns - 4), look.style);
+    put(cells, point, kRows - 1 - cell_of(point.gib, small.gib, large.gib, kRows),
+        1 + cell_of(point.seconds, fast.seconds, slow.seconds, columns - 4), look.style);
   std::string out = fmt::format(
       "\n  time and memory of the fullest GPU; {} none is both faster and "
       "smaller\n",
@@ -94,7 +94,7 @@ std::string picture(const PlanAnswer& answer, const PlanLook& look) {
     while (line.ends_with(' ')) line.pop_back();
     out += line + "\n";
   }
-  return out + axis(fast.seconds, slow.seconds, columns);
+  return out + seconds_axis(fast.seconds, slow.seconds, columns);
 }
 
 }  // namespace memtape::report

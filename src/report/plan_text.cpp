@@ -73,7 +73,7 @@ void add(std::string& out, std::string_view sentence, int width, int indent) {
   for (const std::string& line : wrap(sentence, width - indent)) out += blank + line + "\n";
 }
 
-std::string head(const PlanAnswer& a, const PlanLook& look) {
+std::string plan_head(const PlanAnswer& a, const PlanLook& look) {
   std::string out = look.style.bold(a.model.id);
   if (a.model.parameters > 0 && !a.model.of_one_rank)
     out += fmt::format("  {} parameters", with_commas(a.model.parameters));
@@ -140,7 +140,7 @@ std::string quiet_text(const PlanAnswer& answer) {
 }
 
 std::string text(const PlanAnswer& a, const PlanLook& look) {
-  std::string out = head(a, look);
+  std::string out = plan_head(a, look);
   if (a.plans.empty()) out += look.style.paint("Nothing fits.", kBad) + "\n";
   for (std::size_t i = 0; i < a.plans.size(); ++i) add_plan(out, a, i, look);
   if (a.plans.size() > 1 && a.question == "train")

@@ -7,7 +7,7 @@
 namespace memtape::report {
 namespace {
 
-void write(JsonWriter& json, const Distribution& d) {
+void write_distribution(JsonWriter& json, const Distribution& d) {
   json.begin_object();
   json.member("key", d.key);
   json.member("rows", d.rows);
@@ -20,7 +20,7 @@ void write(JsonWriter& json, const Distribution& d) {
   json.end_object();
 }
 
-void write(JsonWriter& json, const ScoredRow& row) {
+void write_scored(JsonWriter& json, const ScoredRow& row) {
   json.begin_object();
   json.member("id", row.id);
   json.member("predicted", row.failure.empty());
@@ -44,7 +44,7 @@ std::string score_json(const std::vector<ScoredRow>& rows) {
   json.begin_object();
   json.key("distributions");
   json.begin_array();
-  for (const Distribution& d : distributions(rows)) write(json, d);
+  for (const Distribution& d : distributions(rows)) write_distribution(json, d);
   json.end_array();
   json.key("main_figures");
   json.begin_row();
@@ -52,7 +52,7 @@ std::string score_json(const std::vector<ScoredRow>& rows) {
   json.end_array();
   json.key("rows");
   json.begin_array();
-  for (const ScoredRow& row : rows) write(json, row);
+  for (const ScoredRow& row : rows) write_scored(json, row);
   json.end_array();
   json.end_object();
   return std::move(json).take();

@@ -8,7 +8,7 @@
 namespace memtape::report {
 namespace {
 
-void write(JsonWriter& out, const KvGroup& group) {
+void write_group(JsonWriter& out, const KvGroup& group) {
   out.begin_object();
   out.member("kind", group.kind);
   out.member("layers", group.layers);
@@ -20,7 +20,7 @@ void write(JsonWriter& out, const KvGroup& group) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const KvCache& cache) {
+void write_cache(JsonWriter& out, const KvCache& cache) {
   out.begin_object();
   member_or_null(out, "bytes_per_token", cache.bytes_per_token);
   out.member("block_size", cache.block_size);
@@ -31,12 +31,12 @@ void write(JsonWriter& out, const KvCache& cache) {
   out.member("bytes", cache.bytes);
   out.key("layers");
   out.begin_array();
-  for (const KvGroup& group : cache.layers) write(out, group);
+  for (const KvGroup& group : cache.layers) write_group(out, group);
   out.end_array();
   out.end_object();
 }
 
-void write_phases(JsonWriter& out, const std::vector<ServePhase>& phases) {
+void write_serve_phases(JsonWriter& out, const std::vector<ServePhase>& phases) {
   out.begin_object();
   for (const ServePhase& phase : phases) {
     out.key(phase.name);
@@ -47,7 +47,7 @@ void write_phases(JsonWriter& out, const std::vector<ServePhase>& phases) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const ServeRank& rank) {
+void write_serve_rank(JsonWriter& out, const ServeRank& rank) {
   out.begin_object();
   out.key("ranks");
   out.begin_row();
@@ -59,18 +59,19 @@ void write(JsonWriter& out, const ServeRank& rank) {
   out.member("non_torch_bytes", rank.non_torch_bytes);
   out.member("cuda_graph_bytes", rank.cuda_graph_bytes);
   out.key("kv_cache");
-  write(out, rank.kv_cache);
+  write_cache(out, rank.kv_cache);
   if (rank.peak) write(out, "peak", *rank.peak);
   out.member("peak_device_bytes", rank.peak_device_bytes);
   out.key("at_peak");
   write(out, rank.at_peak);
   out.key("phases");
-  write_phases(out, rank.phases);
+  write_serve_phases(out, rank.phases);
   for (const auto& [key, bytes] : rank.measured) out.member(key, bytes);
   out.end_object();
 }
 
-void write(JsonWriter& out, const std::vector<BufferBytes>& buffers) {
+void write_buffers(JsonWriter& out, const std::vector<BufferBytes>& buffers) {
+  out.key("buffers");
   out.begin_object();
   for (const BufferBytes& buffer : buffers) {
     out.key(buffer.name);
@@ -83,7 +84,8 @@ void write(JsonWriter& out, const std::vector<BufferBytes>& buffers) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const Users& users) {
+void write_users(JsonWriter& out, const Users& users) {
+  out.key("users");
   out.begin_object();
   out.key("asked");
   users.asked > 0 ? out.value(users.asked) : out.null();
@@ -94,7 +96,8 @@ void write(JsonWriter& out, const Users& users) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const Solved& solved) {
+void write_solved(JsonWriter& out, const Solved& solved) {
+  out.key("solved");
   out.begin_object();
   out.member("flag", solved.flag);
   out.member("value", solved.value);
@@ -126,11 +129,12 @@ std::string json(const ServeAnswer& answer) {
   part("workload", answer.workload);
   part("mesh", answer.mesh);
   part("device", answer.device);
-  part("kv_cache", cache_of(answer));
-  if (!answer.buffers.empty()) part("buffers", answer.buffers);
+  out.key("kv_cache");
+  write_cache(out, cache_of(answer));
+  if (!answer.buffers.empty()) write_buffers(out, answer.buffers);
   out.key("ranks");
   out.begin_array();
-  for (const ServeRank& rank : answer.ranks) write(out, rank);
+  for (const ServeRank& rank : answer.ranks) write_serve_rank(out, rank);
   out.end_array();
   out.member("peak_rank", answer.peak_rank);
   member_or_null(out, "fits", answer.fits);
@@ -140,8 +144,8 @@ std::string json(const ServeAnswer& answer) {
   answer.failure.empty() ? out.null() : out.value(answer.failure);
   if (!answer.doubt.empty()) out.member("doubt", answer.doubt);
   part("bounds", answer.bounds.value_or(Bounds{}));
-  if (answer.solved) part("solved", *answer.solved);
-  if (answer.users) part("users", *answer.users);
+  if (answer.solved) write_solved(out, *answer.solved);
+  if (answer.users) write_users(out, *answer.users);
   if (!answer.corrected_command.empty()) out.member("corrected_command", answer.corrected_command);
   part("advice", answer.advice);
   part("notes", answer.notes);

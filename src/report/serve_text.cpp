@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kServeNumberWidth = 11;
 
-const ServeRank& fullest(const ServeAnswer& answer) {
+const ServeRank& fullest_rank(const ServeAnswer& answer) {
   static const ServeRank kNone;
   const auto at = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
   return at == answer.ranks.end() ? kNone : *at;
@@ -23,10 +23,10 @@ class ServeReport : public TextPage {
  public:
   ServeReport(const ServeAnswer& answer, const ServeTextOptions& options)
       : TextPage(options.style, options.width,
-                 std::max(fullest(answer).peak_device_bytes, answer.model.weight_bytes),
+                 std::max(fullest_rank(answer).peak_device_bytes, answer.model.weight_bytes),
                  kServeNumberWidth),
         a_(answer),
-        rank_(fullest(answer)) {}
+        rank_(fullest_rank(answer)) {}
 
   std::string take() && {
     TextPage::headline(
@@ -171,7 +171,7 @@ std::string text(const ServeAnswer& answer, const ServeTextOptions& options) {
 }
 
 std::string quiet_text(const ServeAnswer& answer) {
-  const ServeRank& rank = fullest(answer);
+  const ServeRank& rank = fullest_rank(answer);
   const Bytes bytes = answer.ranks.empty() ? answer.model.weight_bytes : rank.peak_device_bytes;
   if (!answer.device) return gib(bytes) + "\n";
   const std::string_view word = name(answer.verdict.value_or(VerdictWord::fits));

@@ -8,7 +8,7 @@ namespace memtape::report {
 namespace {
 
 /// "model.layers.3.mlp", or what stands for the root of the module tree.
-std::string_view place(std::string_view module) {
+std::string_view place_of_module(std::string_view module) {
   return module.empty() ? "the top level" : module;
 }
 
@@ -28,11 +28,12 @@ std::string activation(const Why& why, std::string_view module) {
   const std::string_view node = why.node;
   if (why.phase == Phase::backward)
     return fmt::format("{}, computed again for the backward pass of {}", product(why),
-                       place(module));
+                       place_of_module(module));
   if (node.empty())
-    return fmt::format("{}, kept for the backward pass of {}", product(why), place(module));
+    return fmt::format("{}, kept for the backward pass of {}", product(why),
+                       place_of_module(module));
   return fmt::format("{}, kept for {} until backward reaches {}", product(why), node,
-                     place(module));
+                     place_of_module(module));
 }
 
 std::string temporary(const Why& why, std::string_view module) {
@@ -41,19 +42,22 @@ std::string temporary(const Why& why, std::string_view module) {
     return fmt::format("{} inside {}, freed when that node is done", product(why), node);
   if (why.phase == Phase::optimizer)
     return fmt::format("{} during the optimizer step", product(why));
-  return fmt::format("{} in {}, freed when its last user is done", product(why), place(module));
+  return fmt::format("{} in {}, freed when its last user is done", product(why),
+                     place_of_module(module));
 }
 
 std::string autograd_detail(const Why& why, std::string_view module) {
   const std::string_view node = why.node;
-  if (node.empty()) return fmt::format("gradient on its way back through {}", place(module));
-  return fmt::format("gradient made by {}, on its way back through {}", node, place(module));
+  if (node.empty())
+    return fmt::format("gradient on its way back through {}", place_of_module(module));
+  return fmt::format("gradient made by {}, on its way back through {}", node,
+                     place_of_module(module));
 }
 
 std::string made_by(const Why& why, std::string_view module) {
   const std::string_view op = why.op;
-  return op.empty() ? fmt::format("made in {}", place(module))
-                    : fmt::format("made by {} in {}", op, place(module));
+  return op.empty() ? fmt::format("made in {}", place_of_module(module))
+                    : fmt::format("made by {} in {}", op, place_of_module(module));
 }
 
 }  // namespace
@@ -70,7 +74,7 @@ std::string why_sentence(const Why& why, std::string_view module) {
     case Category::temporary: return temporary(why, module);
     case Category::autograd_detail: return autograd_detail(why, module);
     case Category::kv_cache:
-      return fmt::format("keys and values of past tokens in {}", place(module));
+      return fmt::format("keys and values of past tokens in {}", place_of_module(module));
     case Category::communication:
       return fmt::format("{}, to exchange data between GPUs", made_by(why, module));
     case Category::workspace: return "workspace of the kernel library, held from its first use on";
