@@ -51,7 +51,7 @@ std::string sharding_version(const Settings& settings) {
 }
 
 /// Fields may begin with "fsdp_"; pydantic drops those that FSDPConfig does not have.
-void add_sharding(Settings& arguments, Reading& reading) {
+void add_axolotl_sharding(Settings& arguments, Reading& reading) {
   const Settings& settings = reading.settings;
   if (!is_sharded(settings)) return;
   const GivenSetting* const said = settings.says("fsdp") ? settings.find("fsdp") : nullptr;
@@ -252,7 +252,7 @@ void say_axolotl(Reading& reading) {
   Settings arguments;
   rename("argument", reading, arguments);
   add_reinforcement(trainer, reading, arguments);
-  add_sharding(arguments, reading);
+  add_axolotl_sharding(arguments, reading);
   if (trainer) translation.add("trainer", trainer->trainer);
   add_training_arguments(arguments, trainer, reading);
   reading.add_default("per_device_train_batch_size", "1");

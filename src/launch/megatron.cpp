@@ -63,7 +63,7 @@ std::vector<std::string> list_words(const std::vector<std::string>& values) {
   return words;
 }
 
-Result<Json> value_of(const Flag& argument, const GivenFlag& given) {
+Result<Json> argument_value(const Flag& argument, const GivenFlag& given) {
   if (argument.arity == Arity::none) {
     const bool boolean = argument.value == "true" || argument.value == "false";
     return boolean ? Json(argument.value) : json_quoted(argument.value);
@@ -88,7 +88,8 @@ JsonObject environment_of(const LaunchCommand& command) {
 }
 
 /// A parallel size, which is a small number; checks come later.
-std::int64_t size_of(const ReadFlags& flags, std::string_view attribute, std::int64_t otherwise) {
+std::int64_t parallel_size(const ReadFlags& flags, std::string_view attribute,
+                           std::int64_t otherwise) {
   constexpr std::int64_t kMost = 1 << 14;
   const auto size = whole_number(flags.value(attribute).value_or(""));
   return std::clamp<std::int64_t>(size.value_or(otherwise), 1, kMost);
@@ -101,12 +102,12 @@ void take_enough_nodes(const LaunchCommand& command, const ReadFlags& flags,
   if (!command.processes_per_node || command.nodes || command.processes) return;
   const std::int64_t each = *command.processes_per_node;
   LayoutRecipe layout;
-  layout.tp = size_of(flags, "tensor_model_parallel_size", 1);
-  layout.pp = size_of(flags, "pipeline_model_parallel_size", 1);
-  layout.cp = size_of(flags, "context_parallel_size", 1);
-  layout.ep = size_of(flags, "expert_model_parallel_size", 1);
+  layout.tp = parallel_size(flags, "tensor_model_parallel_size", 1);
+  layout.pp = parallel_size(flags, "pipeline_model_parallel_size", 1);
+  layout.cp = parallel_size(flags, "context_parallel_size", 1);
+  layout.ep = parallel_size(flags, "expert_model_parallel_size", 1);
   const std::int64_t gpus =
-      layout.fewest_gpus(size_of(flags, "expert_tensor_parallel_size", *layout.tp));
+      layout.fewest_gpus(parallel_size(flags, "expert_tensor_parallel_size", *layout.tp));
   if (each < 1 || gpus > kMostGpus || gpus <= each || gpus % each != 0) return;
   for (auto& [name, value] : translation.options)
     if (name == "gpus") value = fmt::format("{}", gpus);
@@ -128,7 +129,7 @@ Result<Translation> translate_megatron(const LaunchCommand& command) {
   JsonObject config;
   config.add("model_type", "megatron").add("program", command.program);
   for (const GivenFlag& given : flags->given) {
-    const Result<Json> value = value_of(*given.flag, given);
+    const Result<Json> value = argument_value(*given.flag, given);
     if (!value) return tl::unexpected(value.error());
     if (&given == flags->last(given.flag->meaning)) config.add_json(given.flag->meaning, *value);
   }

@@ -20,7 +20,7 @@ namespace {
 bool is_config(std::string_view word) { return word.ends_with(".py"); }
 
 /// 5 * 8, as the shipped files write it; anything else as it stands, without quotes.
-std::string value_of(std::string_view text) {
+std::string python_value(std::string_view text) {
   std::int64_t product = 1;
   for (const std::string_view factor : parts_between(text, '*')) {
     const std::optional<std::int64_t> number = whole_number(trimmed(factor));
@@ -42,7 +42,7 @@ void set_assignments(std::string_view text, std::string_view file, Settings& set
     const std::size_t equals = row.find('=');
     if (equals == std::string_view::npos || row.front() == ' ') continue;
     const std::string_view name = trimmed(row.substr(0, equals));
-    settings.set_text(name, value_of(trimmed(row.substr(equals + 1))),
+    settings.set_text(name, python_value(trimmed(row.substr(equals + 1))),
                       fmt::format("{}: {}", place_in(file, line), name));
   }
 }
@@ -59,7 +59,7 @@ Result<Settings> read_nanogpt(const LaunchCommand& command, const WordStyle&) {
     const std::size_t equals = word.find('=');
     if (!word.starts_with("--") || equals == std::string::npos)
       return bad_input(fmt::format("unexpected word {}", word), "train.py", "--key=value");
-    settings.set_text(word.substr(2, equals - 2), value_of(word.substr(equals + 1)),
+    settings.set_text(word.substr(2, equals - 2), python_value(word.substr(equals + 1)),
                       fmt::format("train.py: {}", word.substr(0, equals)));
   }
   return settings;

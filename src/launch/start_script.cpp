@@ -21,7 +21,7 @@ bool sets_variables(const ScriptWords& words, LaunchCommand& command) {
   return true;
 }
 
-bool starts_known_program(const ScriptWords& words, const LaunchCommand& command) {
+bool script_starts_known_program(const ScriptWords& words, const LaunchCommand& command) {
   const Result<LaunchCommand> inner = unwrap(words, *command.files);
   return inner && (is_known(*inner) || looks_like_trainer_script(*inner));
 }
@@ -38,7 +38,7 @@ Unwrapped unwrap_script(std::string_view text, std::span<const std::string> give
   for (ScriptWords& words : commands) {
     words = filled_words(words, given, lookup);
     if (words.empty() || sets_variables(words, command)) continue;
-    if (!starts_known_program(words, command)) continue;
+    if (!script_starts_known_program(words, command)) continue;
     command.made_words.push_back(std::move(words));
     return {WrappedKind::wrapper, command.made_words.back()};
   }

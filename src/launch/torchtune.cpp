@@ -120,7 +120,7 @@ Result<TorchtuneWords> read_recipe(const LaunchCommand& command) {
 }
 
 /// shard_model: layer by layer, and the root, which is not resharded after its forward.
-void add_sharding(Reading& reading) {
+void add_torchtune_sharding(Reading& reading) {
   Settings& settings = reading.settings;
   const std::int64_t replicas = settings.whole("data_parallel_replicate_dim").value_or(1),
                      gpus = reading.command.gpus().value_or(1);
@@ -179,7 +179,7 @@ void say_torchtune(Reading& reading) {
   for (const char* part : {"model", "tokenizer", "optimizer"})
     settings.set_members(part, words->config);
   if (words->recipe.ends_with("_distributed"))
-    add_sharding(reading);
+    add_torchtune_sharding(reading);
   else
     add_single_device(reading);
   add_model_of_builder(reading);
