@@ -11,7 +11,7 @@ namespace memtape::megatron {
 namespace {
 
 /// The providers' own kernels, where tokens are exchanged and experts are one grouped product.
-void add_experts(Attributes& a) {
+void add_bridge_experts(Attributes& a) {
   a.truth("moe_grouped_gemm", true);
   a.truth("moe_permute_fusion", true);
   a.text("moe_token_dispatcher_type", "alltoall");
@@ -23,18 +23,18 @@ void add_balance(std::string_view type, double coefficient, Attributes& a) {
 }
 
 void add_mixtral(Attributes& a) {
-  add_experts(a);
+  add_bridge_experts(a);
   add_balance("none", 0.0, a);
   a.truth("moe_router_pre_softmax", true);
 }
 
 void add_qwen3_moe(Attributes& a) {
-  add_experts(a);
+  add_bridge_experts(a);
   add_balance("aux_loss", 1e-3, a);
 }
 
 void add_deepseek_v3(const Config& c, Attributes& a) {
-  add_experts(a);
+  add_bridge_experts(a);
   add_balance("seq_aux_loss", 1e-4, a);
   a.truth("moe_router_pre_softmax", true);
   a.text("moe_router_dtype", "fp32");

@@ -31,7 +31,7 @@ bool incompatible(std::string_view family, std::string_view layer) {
          std::find(kMamba.begin(), kMamba.end(), family) != kMamba.end();
 }
 
-Result<void> check(const NamedModule& module, std::string_view family) {
+Result<void> check_target(const NamedModule& module, std::string_view family) {
   if (!module.node->projection)
     return unsupported("\"" + module.name + "\" is no linear layer", "--lora-targets",
                        "LoRA on embeddings and other modules is not modelled");
@@ -140,7 +140,7 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
   MadeAdapters adapters(modules);
   for (const NamedModule& module : *chosen) {
-    if (const Result<void> fine = check(module, facts.model_type); !fine) return fine;
+    if (const Result<void> fine = check_target(module, facts.model_type); !fine) return fine;
     nn::Projection& base = *module.node->projection;
     auto adapter =
         std::make_unique<LoraLinear>(model.tree, base, recipe, rank_of(recipe, module.name));

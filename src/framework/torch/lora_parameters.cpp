@@ -50,7 +50,7 @@ bool is_target(const LoraRecipe& recipe, std::string_view old_name) {
 }
 
 /// What ParamWrapper raises a ValueError for, and what is not modelled.
-Result<void> check(const LoraRecipe& recipe, std::string_view family) {
+Result<void> check_parameters(const LoraRecipe& recipe, std::string_view family) {
   const std::string hint = "target the attention's layers alone, or none of those options";
   if (recipe.dropout > 0)
     return bad_input("peft cannot drop out in adapters of experts", "lora_dropout", hint);
@@ -170,7 +170,8 @@ Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& m
   if (gate != up)
     return bad_input("peft adapts the gate and the up projection of experts together",
                      "--lora-targets", std::string(names->gate) + " and " + std::string(names->up));
-  if (const Result<void> good = check(recipe, family); !good) return tl::unexpected(good.error());
+  if (const Result<void> good = check_parameters(recipe, family); !good)
+    return tl::unexpected(good.error());
   ParameterTargets found;
   for (const std::string_view name : names->all()) found.converted.push_back(name);
   for (const nn::NamedModule& module : modules)

@@ -177,9 +177,9 @@ class AccelerateLoop {
   Tensor loss_;
 };
 
-Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
-                                    const ghost::DeviceTraits& device, int rank,
-                                    torch::EqualLayerRuns runs) {
+Result<torch::TrainRun> run_loop(const Config& config, const TrainRecipe& recipe,
+                                 const ghost::DeviceTraits& device, int rank,
+                                 torch::EqualLayerRuns runs) {
   ghost::Session session(device, recipe.release);
   session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
@@ -193,7 +193,7 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 }
 
 /// What has been laid beside real runs.
-Result<void> check(const Config& config, const TrainRecipe& recipe) {
+Result<void> check_loop(const Config& config, const TrainRecipe& recipe) {
   const TrainerRecipe& trainer = trainer_of(recipe);
   constexpr const char* kWithoutTrainer = "a loop without Trainer";
   if (trainer.fsdp || !trainer.deepspeed.empty())
@@ -214,11 +214,12 @@ Result<void> check(const Config& config, const TrainRecipe& recipe) {
 
 Result<torch::TrainRun> run_accelerate_loop(const Config& config, const TrainRecipe& recipe,
                                             const ghost::DeviceTraits& device, int rank) {
-  if (const Result<void> fine = check(config, recipe); !fine) return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_loop(config, recipe); !fine)
+    return tl::unexpected(fine.error());
   if (parallelism_of(recipe) != Parallelism::none)
-    return run_program(config, recipe, device, rank, torch::EqualLayerRuns::all_run);
+    return run_loop(config, recipe, device, rank, torch::EqualLayerRuns::all_run);
   return torch::run_equal_layers(
-      [&](torch::EqualLayerRuns runs) { return run_program(config, recipe, device, rank, runs); });
+      [&](torch::EqualLayerRuns runs) { return run_loop(config, recipe, device, rank, runs); });
 }
 
 }  // namespace memtape::transformers

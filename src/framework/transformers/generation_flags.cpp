@@ -56,7 +56,7 @@ void read_score_changes(FlagReader& flags, ScoreChanges& changes) {
 }
 
 /// What generate() itself refuses, and what is not modelled.
-Result<void> check(const GenerateRecipe& recipe) {
+Result<void> check_generate_recipe(const GenerateRecipe& recipe) {
   const bool beams = recipe.num_beams > 1;
   if (beams && (recipe.do_sample || recipe.output_scores || recipe.output_logits))
     return unsupported("beams are modelled without drawing and without what else may be returned",
@@ -148,7 +148,7 @@ Result<void> read_generation_flags(const ServeRequest& request, GenerateRecipe& 
   if (const Result<void> read = flags.done(); !read) return read;
   if (const Result<void> read = read_assistant(request, recipe); !read) return read;
   if (const Result<void> read = check_can_go_back(request, recipe); !read) return read;
-  return check(recipe);
+  return check_generate_recipe(recipe);
 }
 
 std::vector<Setting> generation_settings(const ServeOptions& options) {

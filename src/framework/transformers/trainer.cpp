@@ -411,9 +411,9 @@ struct Place {
   torch::EqualLayerRuns runs = torch::EqualLayerRuns::all_run;
 };
 
-Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
-                                    const Engines& of_all_ranks, const ghost::DeviceTraits& device,
-                                    Place place) {
+Result<torch::TrainRun> run_trainer_program(const Config& config, const TrainRecipe& recipe,
+                                            const Engines& of_all_ranks,
+                                            const ghost::DeviceTraits& device, Place place) {
   ghost::Session session(device, recipe.release);
   session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
@@ -467,9 +467,9 @@ Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& aske
       (recipe.quantization && recipe.quantization->int8) ||
       (recipe.program.trained_layers != 0 && recipe.checkpointing != Checkpointing::none) ||
       parallelism_of(recipe) != Parallelism::none)
-    return run_program(config, recipe, engines, device, {.rank = rank});
+    return run_trainer_program(config, recipe, engines, device, {.rank = rank});
   return torch::run_equal_layers([&](torch::EqualLayerRuns runs) {
-    return run_program(config, recipe, engines, device, {.rank = rank, .runs = runs});
+    return run_trainer_program(config, recipe, engines, device, {.rank = rank, .runs = runs});
   });
 }
 

@@ -21,7 +21,7 @@ Tensor approx_sq_grad(const Tensor& exp_avg_sq_row, const Tensor& exp_avg_sq_col
   return r_factor.mul(c_factor);
 }
 
-bool is_half(const Tensor& tensor) { return bits(tensor.dtype()) == 16; }
+bool is_of_two_bytes(const Tensor& tensor) { return bits(tensor.dtype()) == 16; }
 
 }  // namespace
 
@@ -61,11 +61,11 @@ void AdafactorHf::step_over(const Places& places) {
   for (std::size_t place : places) {
     const Tensor& p = parameters_[place];
     grad = p.grad();
-    if (is_half(grad)) grad = grad.to_float();
+    if (is_of_two_bytes(grad)) grad = grad.to_float();
     grad = project(std::move(grad), place);
     init_state(grad, place);
     p_data_fp32 = p;
-    if (is_half(p)) p_data_fp32 = p_data_fp32.to_float();
+    if (is_of_two_bytes(p)) p_data_fp32 = p_data_fp32.to_float();
     rms_[place] = rms(p_data_fp32);
     ghost::session().set_category(rms_[place], Category::optimizer_state);
     update = grad.pow(2).add(1e-30);

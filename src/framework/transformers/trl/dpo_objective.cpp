@@ -39,7 +39,7 @@ void take_dpo_mean(const Tensor& of, const Tensor& count) {
   const Tensor mean = of.div(count);
 }
 
-void log_mean_logits(const Tensor& mean_logits, const Pair& masks, std::int64_t scored,
+void log_pair_logits(const Tensor& mean_logits, const Pair& masks, std::int64_t scored,
                      std::int64_t ranks) {
   const Pair logits(mean_logits);
   const auto total = [&](const Tensor& values, const Tensor& mask) {
@@ -103,8 +103,8 @@ struct Counts {
 };
 
 /// The metrics that trl logs, in their order; all are small.
-Metrics log_metrics(const FusedOutput& outputs, const Tensor& attention_mask,
-                    const Tensor& shift_completion_mask, Counts counts, const Scores& scores) {
+Metrics log_dpo_metrics(const FusedOutput& outputs, const Tensor& attention_mask,
+                        const Tensor& shift_completion_mask, Counts counts, const Scores& scores) {
   const std::int64_t ranks = counts.ranks;
   Metrics kept;
   kept.entropy_sum = ghost::sum_all(outputs.entropy.detach().mul(shift_completion_mask));
@@ -114,7 +114,7 @@ Metrics log_metrics(const FusedOutput& outputs, const Tensor& attention_mask,
   take_dpo_mean(kept.entropy_sum, kept.total_tokens);
   if (ghost::session().training) gathered(ghost::sum_all(attention_mask), ranks);
   const Pair masks(shift_completion_mask);
-  log_mean_logits(outputs.mean_logits, masks, counts.scored, ranks);
+  log_pair_logits(outputs.mean_logits, masks, counts.scored, ranks);
   log_accuracy(outputs.is_top1, masks, ranks, kept);
   log_rewards(scores, ranks, kept);
   return kept;
@@ -181,7 +181,7 @@ Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   std::vector<Tensor> locals;
   Tensor loss = dpo_loss(dpo_.loss_types, terms, locals);
   if (outputs.aux_loss.defined()) loss = loss.add(outputs.aux_loss.mul(0.5));
-  const Metrics metrics = log_metrics(
+  const Metrics metrics = log_dpo_metrics(
       outputs, inputs.attention_mask, shift_completion_mask, {count.scored, ranks_},
       {terms.logratios.chosen, terms.logratios.rejected, policy.chosen, policy.rejected});
   return loss;

@@ -61,7 +61,7 @@ Tensor losses_of(const Tensor& difference) {
 /// Sums over all ranks that are read and forgotten.
 void log_sum(const Tensor& sum, std::int64_t ranks) { gathered(sum, ranks); }
 
-void log_mean_logits(const Tensor& mean_logits, const Tensor& mask, const Sides& sides,
+void log_side_logits(const Tensor& mean_logits, const Tensor& mask, const Sides& sides,
                      std::int64_t ranks) {
   const Pair logits = selected(mean_logits, sides);
   const Pair masks = selected(mask, sides);
@@ -77,8 +77,8 @@ void log_mean_logits(const Tensor& mean_logits, const Tensor& mask, const Sides&
     log_sum(*sum, ranks);
 }
 
-void log_metrics(const FusedOutput& outputs, const family::Batch& inputs, const Sides& sides,
-                 std::int64_t ranks) {
+void log_kto_metrics(const FusedOutput& outputs, const family::Batch& inputs, const Sides& sides,
+                     std::int64_t ranks) {
   const ghost::GradMode no_grad(false);
   const Tensor mask = inputs.labels.slice(1, 1, inputs.labels.size(1));
   const Tensor entropy_sum = ghost::sum_all(outputs.entropy.detach().mul(mask));
@@ -86,7 +86,7 @@ void log_metrics(const FusedOutput& outputs, const family::Batch& inputs, const 
   log_sum(entropy_sum, ranks);
   log_sum(total_tokens, ranks);
   if (ghost::session().training) log_sum(ghost::sum_all(inputs.attention_mask), ranks);
-  log_mean_logits(outputs.mean_logits, mask, sides, ranks);
+  log_side_logits(outputs.mean_logits, mask, sides, ranks);
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ Tensor KtoObjective::compute_loss(const Inputs& inputs) {
   const Tensor rejected_losses = losses_of(mean_kl.sub(rejected_logratios));
   const Tensor rejected_rewards = rejected_logratios.detach().mul(0.1);
   const Tensor losses = ghost::cat({chosen_losses, rejected_losses}, 0);
-  log_metrics(outputs, inputs, sides, ranks_);
+  log_kto_metrics(outputs, inputs, sides, ranks_);
   return losses.mean(0);
 }
 

@@ -16,7 +16,7 @@ namespace {
 void log_extreme(const Tensor& rewards) { const Tensor extreme = ghost::max_all(rewards); }
 
 /// What is logged; the mean of the margins is read last and lives on.
-Tensor log_metrics(const Tensor& logits, const Pair& rewards, std::int64_t ranks) {
+Tensor log_reward_metrics(const Tensor& logits, const Pair& rewards, std::int64_t ranks) {
   const ghost::GradMode no_grad(false);
   const Tensor all_rewards = gather(logits, ranks);
   log_extreme(all_rewards);
@@ -42,7 +42,7 @@ Tensor RewardObjective::compute_loss(const Inputs& inputs) {
     ghost::add_(loss, centered);
   }
   gathered(ghost::sum_all(inputs.attention_mask), ranks_);
-  const Tensor mean_margin = log_metrics(outputs.logits, rewards, ranks_);
+  const Tensor mean_margin = log_reward_metrics(outputs.logits, rewards, ranks_);
   return loss;
 }
 

@@ -8,8 +8,8 @@
 namespace memtape::vllm {
 namespace {
 
-std::unique_ptr<Linear> linear(const Place& place, std::int64_t in, std::vector<std::int64_t> outs,
-                               Cut cut) {
+std::unique_ptr<Linear> latent_linear(const Place& place, std::int64_t in,
+                                      std::vector<std::int64_t> outs, Cut cut) {
   return std::make_unique<Linear>(place, in, std::move(outs), LinearOptions{.cut = cut});
 }
 
@@ -53,19 +53,19 @@ MlaAttention::MlaAttention(const Place& place)
   const MlaShape& s = shape_;
   heads_ = Heads(runtime_, s.heads, s.heads, s.qk()).query;
   if (s.q_lora_rank > 0) {
-    a_proj_ = linear(place / "fused_qkv_a_proj", s.hidden, {s.q_lora_rank, s.kv_lora_rank + s.rope},
-                     Cut::replicated);
+    a_proj_ = latent_linear(place / "fused_qkv_a_proj", s.hidden,
+                            {s.q_lora_rank, s.kv_lora_rank + s.rope}, Cut::replicated);
     q_a_layernorm_ = std::make_unique<RMSNorm>(place / "q_a_layernorm", s.q_lora_rank);
-    q_proj_ = linear(place / "q_b_proj", s.q_lora_rank, {s.heads * s.qk()}, Cut::column);
+    q_proj_ = latent_linear(place / "q_b_proj", s.q_lora_rank, {s.heads * s.qk()}, Cut::column);
   } else {
-    a_proj_ =
-        linear(place / "kv_a_proj_with_mqa", s.hidden, {s.kv_lora_rank + s.rope}, Cut::replicated);
-    q_proj_ = linear(place / "q_proj", s.hidden, {s.heads * s.qk()}, Cut::column);
+    a_proj_ = latent_linear(place / "kv_a_proj_with_mqa", s.hidden, {s.kv_lora_rank + s.rope},
+                            Cut::replicated);
+    q_proj_ = latent_linear(place / "q_proj", s.hidden, {s.heads * s.qk()}, Cut::column);
   }
   kv_a_layernorm_ = std::make_unique<RMSNorm>(place / "kv_a_layernorm", s.kv_lora_rank);
-  kv_b_proj_ =
-      linear(place / "kv_b_proj", s.kv_lora_rank, {s.heads * (s.nope + s.value)}, Cut::column);
-  o_proj_ = linear(place / "o_proj", s.heads * s.value, {s.hidden}, Cut::row);
+  kv_b_proj_ = latent_linear(place / "kv_b_proj", s.kv_lora_rank, {s.heads * (s.nope + s.value)},
+                             Cut::column);
+  o_proj_ = latent_linear(place / "o_proj", s.heads * s.value, {s.hidden}, Cut::row);
   rotary_ = get_rope(place / "rotary_emb",
                      {.head_size = s.rope,
                       .max_position = place.config().integer("max_position_embeddings", 8192)},

@@ -6,13 +6,13 @@
 namespace memtape::vllm {
 namespace {
 
-LinearOptions column(const MlpOptions& options) {
+LinearOptions column_options(const MlpOptions& options) {
   return {.cut = options.is_replicated ? Cut::replicated : Cut::column,
           .bias = options.bias,
           .quantized = options.quantized};
 }
 
-LinearOptions row(const MlpOptions& options) {
+LinearOptions row_options(const MlpOptions& options) {
   return {.cut = options.is_replicated ? Cut::replicated : Cut::row,
           .bias = options.bias,
           .reduce_results = options.reduce_results,
@@ -29,8 +29,8 @@ GatedMlp::GatedMlp(const Place& place, std::int64_t hidden, std::int64_t width,
                    const MlpOptions& options)
     : Module(place.scope()),
       options_(options),
-      gate_up_proj_(place / "gate_up_proj", hidden, {width, width}, column(options)),
-      down_proj_(place / "down_proj", width, {hidden}, row(options)) {}
+      gate_up_proj_(place / "gate_up_proj", hidden, {width, width}, column_options(options)),
+      down_proj_(place / "down_proj", width, {hidden}, row_options(options)) {}
 
 Tensor GatedMlp::forward(const Tensor& x) {
   Tensor gate_up = gate_up_proj_(x);

@@ -8,14 +8,14 @@ namespace {
 
 using Outs = std::vector<std::int64_t>;
 
-std::unique_ptr<Linear> column(const Place& place, std::int64_t in, Outs outs, bool bias,
-                               bool quantized = true) {
+std::unique_ptr<Linear> column_linear(const Place& place, std::int64_t in, Outs outs, bool bias,
+                                      bool quantized = true) {
   return std::make_unique<Linear>(place, in, std::move(outs),
                                   LinearOptions{.bias = bias, .quantized = quantized});
 }
 
-std::unique_ptr<Linear> row(const Place& place, std::int64_t in, std::int64_t out, bool bias,
-                            bool quantized = true) {
+std::unique_ptr<Linear> row_linear(const Place& place, std::int64_t in, std::int64_t out, bool bias,
+                                   bool quantized = true) {
   return std::make_unique<Linear>(
       place, in, Outs{out}, LinearOptions{.cut = Cut::row, .bias = bias, .quantized = quantized});
 }
@@ -57,15 +57,16 @@ void tune_once(Runtime& runtime) {
 MambaMixer::MambaMixer(const Place& place, const MambaShape& s) : Module(place.scope()) {
   constexpr bool kUnquantized = false;
   const std::int64_t inner = s.inner / place.runtime().tp();
-  conv1d_ = column(place / "conv1d", s.kernel, {s.inner}, s.conv_bias, kUnquantized);
-  in_proj_ = column(place / "in_proj", s.hidden, {s.inner, s.inner}, s.bias, kUnquantized);
-  x_proj_ = row(place / "x_proj", s.inner, s.time_step_rank + 2 * s.state, false, kUnquantized);
+  conv1d_ = column_linear(place / "conv1d", s.kernel, {s.inner}, s.conv_bias, kUnquantized);
+  in_proj_ = column_linear(place / "in_proj", s.hidden, {s.inner, s.inner}, s.bias, kUnquantized);
+  x_proj_ =
+      row_linear(place / "x_proj", s.inner, s.time_step_rank + 2 * s.state, false, kUnquantized);
   dt_proj_ = std::make_unique<Linear>(
       place / "dt_proj", s.time_step_rank, Outs{s.inner},
       LinearOptions{.bias = true, .quantized = kUnquantized, .skip_bias_add = true});
   a_ = place.parameter("A", {inner, s.state}, DType::float32);
   d_ = place.parameter("D", {inner});
-  out_proj_ = row(place / "out_proj", s.inner, s.hidden, s.bias, kUnquantized);
+  out_proj_ = row_linear(place / "out_proj", s.inner, s.hidden, s.bias, kUnquantized);
   if (s.has_norms)
     for (const auto& [name, width] :
          {std::pair{"dt_layernorm", s.time_step_rank}, std::pair{"b_layernorm", s.state},
@@ -98,13 +99,14 @@ MambaMixer2::MambaMixer2(const Place& place, const MambaShape& s)
   inner_ = s.inner / tp;
   heads_ = s.heads / tp;
   conv_width_ = (s.inner + 2 * states) / tp;
-  conv1d_ = column(place / "conv1d", s.kernel, {s.inner, states, states}, s.conv_bias, false);
-  in_proj_ =
-      column(place / "in_proj", s.hidden, {s.inner, s.inner, states, states, s.heads}, s.bias);
+  conv1d_ =
+      column_linear(place / "conv1d", s.kernel, {s.inner, states, states}, s.conv_bias, false);
+  in_proj_ = column_linear(place / "in_proj", s.hidden, {s.inner, s.inner, states, states, s.heads},
+                           s.bias);
   a_ = place.parameter("A", {heads_}, DType::float32);
   d_ = place.parameter("D", {heads_});
   dt_bias_ = place.parameter("dt_bias", {heads_});
-  out_proj_ = row(place / "out_proj", s.inner, s.hidden, s.bias);
+  out_proj_ = row_linear(place / "out_proj", s.inner, s.hidden, s.bias);
   if (s.gated_norm) norm_ = (place / "norm").parameter("weight", {inner_});
   want_state(place, {.conv_width = conv_width_,
                      .kernel = s.kernel,
@@ -200,17 +202,17 @@ GatedDeltaNet::GatedDeltaNet(const Place& place, const DeltaNetShape& s)
   key_width_ = keys / tp;
   value_width_ = values / tp;
   heads_ = s.value_heads / tp;
-  conv1d_ = column(place / "conv1d", s.kernel, {2 * keys + values}, false, false);
-  in_proj_qkvz_ =
-      column(place / "in_proj_qkvz", s.hidden,
-             s.interleaved ? Outs{2 * keys + 2 * values} : Outs{keys, keys, values, values}, false);
-  in_proj_ba_ =
-      column(place / "in_proj_ba", s.hidden,
-             s.interleaved ? Outs{2 * s.value_heads} : Outs{s.value_heads, s.value_heads}, false);
+  conv1d_ = column_linear(place / "conv1d", s.kernel, {2 * keys + values}, false, false);
+  in_proj_qkvz_ = column_linear(
+      place / "in_proj_qkvz", s.hidden,
+      s.interleaved ? Outs{2 * keys + 2 * values} : Outs{keys, keys, values, values}, false);
+  in_proj_ba_ = column_linear(
+      place / "in_proj_ba", s.hidden,
+      s.interleaved ? Outs{2 * s.value_heads} : Outs{s.value_heads, s.value_heads}, false);
   dt_bias_ = place.parameter("dt_bias", {heads_});
   a_log_ = place.parameter("A_log", {heads_}, DType::float32);
   norm_ = (place / "norm").parameter("weight", {s.value_size});
-  out_proj_ = row(place / "out_proj", values, s.hidden, false);
+  out_proj_ = row_linear(place / "out_proj", values, s.hidden, false);
   want_state(place, {.conv_width = 2 * key_width_ + value_width_,
                      .kernel = s.kernel,
                      .state_values = heads_ * s.key_size * s.value_size,

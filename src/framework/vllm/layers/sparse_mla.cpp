@@ -11,8 +11,9 @@ namespace {
 constexpr std::int64_t kQuantBlock = 128;  ///< of the indexer's keys: one float32 scale for each
 constexpr std::int64_t kCacheBlock = 64;   ///< tokens of a page of the sparse kernels
 
-std::unique_ptr<Linear> linear(const Place& place, std::int64_t in, std::vector<std::int64_t> outs,
-                               const LinearOptions& options) {
+std::unique_ptr<Linear> sparse_linear(const Place& place, std::int64_t in,
+                                      std::vector<std::int64_t> outs,
+                                      const LinearOptions& options) {
   return std::make_unique<Linear>(place, in, std::move(outs), options);
 }
 
@@ -51,9 +52,10 @@ SparseIndexer::SparseIndexer(const Place& place, const MlaShape& shape)
     : Module(place.scope()),
       heads_(place.config().dimension("index_n_heads")),
       size_(place.config().dimension("index_head_dim")),
-      wq_b_(linear(place / "wq_b", shape.q_lora_rank, {heads_ * size_}, {.cut = Cut::replicated})),
-      wk_weights_proj_(linear(place / "wk_weights_proj", shape.hidden, {size_, heads_},
-                              {.cut = Cut::replicated, .quantized = false})) {
+      wq_b_(sparse_linear(place / "wq_b", shape.q_lora_rank, {heads_ * size_},
+                          {.cut = Cut::replicated})),
+      wk_weights_proj_(sparse_linear(place / "wk_weights_proj", shape.hidden, {size_, heads_},
+                                     {.cut = Cut::replicated, .quantized = false})) {
   const Place norm = place / "k_norm";
   norm_weight_ = norm.parameter("weight", {size_}, DType::float32);
   norm_bias_ = norm.parameter("bias", {size_}, DType::float32);
@@ -74,7 +76,8 @@ SparseMlaAttention::SparseMlaAttention(const Place& place, std::int64_t index)
     : Module(place.scope()), place_(place), runtime_(place.runtime()), shape_(place.config()) {
   const MlaShape& s = shape_;
   heads_ = Heads(runtime_, s.heads, s.heads, s.qk()).query;
-  kv_b_proj_ = linear(place / "kv_b_proj", s.kv_lora_rank, {s.heads * (s.nope + s.value)}, {});
+  kv_b_proj_ =
+      sparse_linear(place / "kv_b_proj", s.kv_lora_rank, {s.heads * (s.nope + s.value)}, {});
   const bool is_new = has_indexer(place.config(), index);
   if (is_new) indexer_ = std::make_unique<SparseIndexer>(place / "indexer", s);
   const Place attn = place / "attn";
@@ -83,12 +86,12 @@ SparseMlaAttention::SparseMlaAttention(const Place& place, std::int64_t index)
     make_kv_scales(attn);
     make_index_group(attn, is_new);
   }
-  a_proj_ = linear(place / "fused_qkv_a_proj", s.hidden, {s.q_lora_rank, s.kv_lora_rank + s.rope},
-                   {.cut = Cut::replicated});
+  a_proj_ = sparse_linear(place / "fused_qkv_a_proj", s.hidden,
+                          {s.q_lora_rank, s.kv_lora_rank + s.rope}, {.cut = Cut::replicated});
   q_a_layernorm_ = std::make_unique<RMSNorm>(place / "q_a_layernorm", s.q_lora_rank);
-  q_b_proj_ = linear(place / "q_b_proj", s.q_lora_rank, {s.heads * s.qk()}, {});
+  q_b_proj_ = sparse_linear(place / "q_b_proj", s.q_lora_rank, {s.heads * s.qk()}, {});
   kv_a_layernorm_ = std::make_unique<RMSNorm>(place / "kv_a_layernorm", s.kv_lora_rank);
-  o_proj_ = linear(place / "o_proj", s.heads * s.value, {s.hidden}, {.cut = Cut::row});
+  o_proj_ = sparse_linear(place / "o_proj", s.heads * s.value, {s.hidden}, {.cut = Cut::row});
   rotary_ = rope(place / "rotary_emb", s, false);
   const bool interleaved = place.config().boolean("indexer_rope_interleave", false);
   indexer_rotary_ = rope(place / "indexer_rope_emb", s, !interleaved);
