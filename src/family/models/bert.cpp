@@ -19,7 +19,7 @@ std::unique_ptr<ClassifierHead> make_bert_head(const nn::Scope& root, const nn::
   return make_token_head(root, options.task, widths);
 }
 
-ModelPointer build(const Config& c, const ModelOptions& options, const char* name) {
+ModelPointer build_named(const Config& c, const ModelOptions& options, const char* name) {
   const BertConfig config(c, options, {});
   if (!is_classification(options.task))
     return build_checked<EncoderForMaskedLM<BertModel<BertEmbeddings>, BertLMPredictionHead>>(
@@ -32,13 +32,13 @@ ModelPointer build(const Config& c, const ModelOptions& options, const char* nam
 }
 
 ModelPointer build_bert(const Config& c, const ModelOptions& options) {
-  return build(c, options, "bert");
+  return build_named(c, options, "bert");
 }
 
 ModelPointer build_ernie(const Config& c, const ModelOptions& options) {
   if (c.boolean("use_task_id", false))
     c.fail("use_task_id", "embeddings of tasks are not modelled");
-  return build(c, options, "ernie");
+  return build_named(c, options, "ernie");
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ class DebertaSelfAttention : public nn::Module<DebertaSelfAttention> {
 };
 
 /// build_relative_position, as TorchScript's interpreter runs it: [1, S, S] int64.
-Tensor build_relative_position(std::int64_t size) {
+Tensor scripted_relative_position(std::int64_t size) {
   const Tensor q_ids = ghost::arange(size, DType::int64);
   Tensor repeated;
   {
@@ -206,7 +206,7 @@ class DebertaEncoder : public nn::Module<DebertaEncoder> {
     const Tensor attention_mask = deberta_attention_mask(input_mask);
     Tensor relative_pos, rel_embeddings;
     if (rel_embeddings_) {
-      relative_pos = build_relative_position(embeddings.size(1));
+      relative_pos = scripted_relative_position(embeddings.size(1));
       rel_embeddings = rel_embeddings_->weight;
     }
     return all_hidden_states_of(layer_, embeddings, attention_mask, relative_pos, rel_embeddings);

@@ -75,8 +75,8 @@ DecoderConfig glm_ocr_text_config(const Config& c, const ModelOptions& options) 
 }
 
 template <class Parts>
-ModelPointer build(const Config& c, const ModelOptions& options,
-                   const typename Parts::Settings& text, GlmTower tower) {
+ModelPointer build_glm_vision(const Config& c, const ModelOptions& options,
+                              const typename Parts::Settings& text, GlmTower tower) {
   using Model = ImageTextToText<GlmVisual, DecoderModel<Parts>>;
   const Config text_config = c.object("text_config");
   typename Model::Settings config{.vision = GlmVisionConfig(c.object("vision_config"), tower),
@@ -90,13 +90,13 @@ ModelPointer build(const Config& c, const ModelOptions& options,
 }
 
 ModelPointer build_glm4v(const Config& c, const ModelOptions& options) {
-  return build<Glm4vParts>(c, options, glm4v_text_config(c.object("text_config"), options),
-                           GlmTower::glm4v);
+  return build_glm_vision<Glm4vParts>(
+      c, options, glm4v_text_config(c.object("text_config"), options), GlmTower::glm4v);
 }
 
 ModelPointer build_glm4v_moe(const Config& c, const ModelOptions& options) {
-  return build<Glm4vMoeParts>(c, options, Glm4vMoeTextConfig(c.object("text_config"), options),
-                              GlmTower::glm4v);
+  return build_glm_vision<Glm4vMoeParts>(
+      c, options, Glm4vMoeTextConfig(c.object("text_config"), options), GlmTower::glm4v);
 }
 
 /// Either of the two, by the type of its text.
@@ -107,8 +107,8 @@ ModelPointer build_glm46v(const Config& c, const ModelOptions& options) {
 }
 
 ModelPointer build_glm_ocr(const Config& c, const ModelOptions& options) {
-  return build<Glm4vParts>(c, options, glm_ocr_text_config(c.object("text_config"), options),
-                           GlmTower::glm_ocr);
+  return build_glm_vision<Glm4vParts>(
+      c, options, glm_ocr_text_config(c.object("text_config"), options), GlmTower::glm_ocr);
 }
 
 }  // namespace

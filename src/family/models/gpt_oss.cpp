@@ -48,7 +48,7 @@ struct GptOssConfig : MoeConfig {
 };
 
 /// _apply_rotary_emb.
-Tensor rotated(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+Tensor rotated_in_halves(const Tensor& x, const Tensor& cos, const Tensor& sin) {
   const std::vector<Tensor> halves = x.chunk(2, -1);
   return join_rotated(halves[0], halves[1], cos, sin);
 }
@@ -56,8 +56,8 @@ Tensor rotated(const Tensor& x, const Tensor& cos, const Tensor& sin) {
 /// apply_rotary_pos_emb.
 std::pair<Tensor, Tensor> rotate_q_and_k(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
   const Tensor cos = cos_sin.first.unsqueeze(1), sin = cos_sin.second.unsqueeze(1);
-  Tensor q_embed = rotated(q, cos, sin);
-  Tensor k_embed = rotated(k, cos, sin);
+  Tensor q_embed = rotated_in_halves(q, cos, sin);
+  Tensor k_embed = rotated_in_halves(k, cos, sin);
   return {std::move(q_embed), std::move(k_embed)};
 }
 

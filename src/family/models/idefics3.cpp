@@ -50,7 +50,7 @@ class Idefics3Vision {
 };
 
 /// Idefics3VisionConfig's defaults.
-SiglipVisionConfig vision_config(const Config& c, const ModelOptions& options) {
+SiglipVisionConfig siglip_vision_config(const Config& c, const ModelOptions& options) {
   const Config vision = c.object("vision_config");
   SiglipVisionConfig config(vision, options);
   config.hidden_size = vision.dimension("hidden_size", 1152);
@@ -65,7 +65,7 @@ ModelPointer build_idefics3(const Config& c, const ModelOptions& options) {
     using Idefics3 = ImageTextToText<Idefics3Vision, DecoderModel<Parts>>;
     text.tie_word_embeddings = c.boolean("tie_word_embeddings", false);
     const typename Idefics3::Settings config{
-        .vision = {.tower = vision_config(c, options),
+        .vision = {.tower = siglip_vision_config(c, options),
                    .scale_factor = c.dimension("scale_factor", 2),
                    .text_hidden_size = text.hidden_size},
         .text = text,

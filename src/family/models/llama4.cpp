@@ -123,8 +123,8 @@ Tensor as_complex_query(const Tensor& x) {
       x.to_float().reshape(x.sizes().leading().with(x.size(-1) / 2).with(2)));
 }
 
-std::pair<Tensor, Tensor> apply_rotary_emb(const Tensor& xq, const Tensor& xk,
-                                           const Tensor& freqs_cis) {
+std::pair<Tensor, Tensor> llama4_apply_rotary_emb(const Tensor& xq, const Tensor& xk,
+                                                  const Tensor& freqs_cis) {
   const Tensor xq_complex = as_complex_query(xq);
   const Tensor xk_complex = as_complex_query(xk);
   const Tensor xq_out =
@@ -160,7 +160,7 @@ class Llama4TextAttention : public nn::Module<Llama4TextAttention> {
     Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     if (use_rope_)
       std::tie(query_states, key_states) =
-          apply_rotary_emb(query_states, key_states, position_embeddings.first);
+          llama4_apply_rotary_emb(query_states, key_states, position_embeddings.first);
     if (qk_norm_) {
       query_states = (*qk_norm_)(query_states);
       key_states = (*qk_norm_)(key_states);
@@ -350,7 +350,7 @@ class Llama4ForCausalLM : public DecoderForCausalLM<Llama4TextParts> {
   bool use_cache_, keeps_router_logits_;
 };
 
-ModelPointer build(const Config& text, const ModelOptions& options, bool use_cache) {
+ModelPointer build_llama4_decoder(const Config& text, const ModelOptions& options, bool use_cache) {
   Llama4TextConfig config(text, options);
   config.use_cache = use_cache;
   return build_checked<Llama4ForCausalLM>(text, config, options);
@@ -359,11 +359,11 @@ ModelPointer build(const Config& text, const ModelOptions& options, bool use_cac
 /// The text model of the vision-language model: turning the outer use_cache off leaves its own.
 ModelPointer build_llama4(const Config& c, const ModelOptions& options) {
   const Config text = c.object("text_config");
-  return build(text, options, text.boolean("use_cache", true));
+  return build_llama4_decoder(text, options, text.boolean("use_cache", true));
 }
 
 ModelPointer build_llama4_text(const Config& c, const ModelOptions& options) {
-  return build(c, options, false);
+  return build_llama4_decoder(c, options, false);
 }
 
 }  // namespace

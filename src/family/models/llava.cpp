@@ -49,8 +49,8 @@ class LlavaVision {
 };
 
 /// The configuration of the tower of LLaVA 1.5 where there is none.
-ImageTower::Settings vision_config(const Config& c, const ModelOptions& options,
-                                   std::string_view otherwise) {
+ImageTower::Settings tower_settings(const Config& c, const ModelOptions& options,
+                                    std::string_view otherwise) {
   if (!c.is_null("vision_config")) return image_tower_settings(c, options, otherwise);
   if (otherwise != "clip_vision_model") c.fail("vision_config", "must be given");
   ClipVisionConfig config(c.object("vision_config"), options);
@@ -72,10 +72,10 @@ struct LlavaKind {
   std::int64_t feature_layers = 1;
 };
 
-ModelPointer build(const Config& c, const ModelOptions& options, const LlavaKind& kind) {
+ModelPointer build_llava_of(const Config& c, const ModelOptions& options, const LlavaKind& kind) {
   return with_text_model(c, options, kind.text, [&]<class Parts>(DecoderConfig text) {
     using Llava = ImageTextToText<LlavaVision, DecoderModel<Parts>>;
-    const ImageTower::Settings tower = vision_config(c, options, kind.tower);
+    const ImageTower::Settings tower = tower_settings(c, options, kind.tower);
     text.tie_word_embeddings =
         c.boolean("tie_word_embeddings", false) || (kind.ties_as_text && text.tie_word_embeddings);
     const std::int64_t feature_layers = c.has(kind.feature_layers_key)
@@ -96,32 +96,32 @@ ModelPointer build(const Config& c, const ModelOptions& options, const LlavaKind
 }
 
 ModelPointer build_llava(const Config& c, const ModelOptions& options) {
-  return build(c, options, {"clip_vision_model", "llama", false});
+  return build_llava_of(c, options, {"clip_vision_model", "llama", false});
 }
 
 ModelPointer build_llava_next(const Config& c, const ModelOptions& options) {
-  return build(c, options, {"clip_vision_model", "llama", true, false});
+  return build_llava_of(c, options, {"clip_vision_model", "llama", true, false});
 }
 
 ModelPointer build_llava_next_video(const Config& c, const ModelOptions& options) {
   if (c.text("spatial_pool_mode", "average") == "conv")
     c.fail("spatial_pool_mode", "a convolution is not modelled, use average or max");
-  return build(c, options, {"clip_vision_model", "llama", true});
+  return build_llava_of(c, options, {"clip_vision_model", "llama", true});
 }
 
 ModelPointer build_vipllava(const Config& c, const ModelOptions& options) {
-  return build(c, options,
-               {.tower = "clip_vision_model",
-                .text = "llama",
-                .has_image_newline = false,
-                .ties_as_text = false,
-                .projector_norm = true,
-                .feature_layers_key = "vision_feature_layers",
-                .feature_layers = 5});
+  return build_llava_of(c, options,
+                        {.tower = "clip_vision_model",
+                         .text = "llama",
+                         .has_image_newline = false,
+                         .ties_as_text = false,
+                         .projector_norm = true,
+                         .feature_layers_key = "vision_feature_layers",
+                         .feature_layers = 5});
 }
 
 ModelPointer build_llava_onevision(const Config& c, const ModelOptions& options) {
-  return build(c, options, {"siglip_vision_model", "qwen2", true});
+  return build_llava_of(c, options, {"siglip_vision_model", "qwen2", true});
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ class PaliGemmaVision {
 };
 
 template <class Parts>
-ModelPointer build(const Config& c, const ModelOptions& options, typename Parts::Settings text) {
+ModelPointer build_over_gemma(const Config& c, const ModelOptions& options,
+                              typename Parts::Settings text) {
   using PaliGemma = ImageTextToText<PaliGemmaVision, DecoderModel<PaliGemmaParts<Parts>>>;
   text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
   const typename PaliGemma::Settings config{
@@ -77,11 +78,12 @@ ModelPointer build_paligemma(const Config& c, const ModelOptions& options) {
     if (c.is_null(part)) c.fail(part, "must be given");
   const Config text = c.object("text_config");
   const std::string type = text.text("model_type", kTypes[0]);
-  if (type == kTypes[1]) return build<Gemma2Parts>(c, options, gemma2_config(text, options));
+  if (type == kTypes[1])
+    return build_over_gemma<Gemma2Parts>(c, options, gemma2_config(text, options));
   if (type != kTypes[0])
     c.fail("text_config.model_type",
            "unknown language model \"" + type + "\", " + suggestion(type, kTypes));
-  return build<GemmaParts>(c, options, gemma_config(text, options));
+  return build_over_gemma<GemmaParts>(c, options, gemma_config(text, options));
 }
 
 }  // namespace

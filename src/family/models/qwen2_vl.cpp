@@ -45,7 +45,7 @@ DecoderConfig text_config(const Config& c, const ModelOptions& options) {
 
 using Qwen2VL = ImageTextToText<QwenVisual, DecoderModel<Qwen2VLParts>>;
 
-ModelPointer build(const Config& c, const ModelOptions& options, QwenTower tower) {
+ModelPointer build_with_tower(const Config& c, const ModelOptions& options, QwenTower tower) {
   const Config text = qwen_text_config(c);
   Qwen2VL::Settings config{.vision = QwenVisionConfig(c.object("vision_config"), tower),
                            .text = text_config(text, options),
@@ -55,11 +55,11 @@ ModelPointer build(const Config& c, const ModelOptions& options, QwenTower tower
 }
 
 ModelPointer build_qwen2_vl(const Config& c, const ModelOptions& options) {
-  return build(c, options, QwenTower::qwen2_vl);
+  return build_with_tower(c, options, QwenTower::qwen2_vl);
 }
 
 ModelPointer build_qwen2_5_vl(const Config& c, const ModelOptions& options) {
-  return build(c, options, QwenTower::qwen2_5_vl);
+  return build_with_tower(c, options, QwenTower::qwen2_5_vl);
 }
 
 }  // namespace

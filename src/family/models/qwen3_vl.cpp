@@ -48,7 +48,7 @@ struct Qwen3VLMoeTextConfig : QwenMoeConfig {
 };
 
 template <class TextConfig, class Mlp>
-ModelPointer build(const Config& c, const ModelOptions& options) {
+ModelPointer build_qwen3_vl_of(const Config& c, const ModelOptions& options) {
   using Model = ImageTextToText<QwenVisual, DecoderModel<Qwen3VLParts<TextConfig, Mlp>>>;
   const Config text = c.object("text_config");
   typename Model::Settings config{
@@ -60,11 +60,12 @@ ModelPointer build(const Config& c, const ModelOptions& options) {
 }
 
 ModelPointer build_qwen3_vl(const Config& c, const ModelOptions& options) {
-  return build<Qwen3VLTextConfig, LlamaMLP>(c, options);
+  return build_qwen3_vl_of<Qwen3VLTextConfig, LlamaMLP>(c, options);
 }
 
 ModelPointer build_qwen3_vl_moe(const Config& c, const ModelOptions& options) {
-  return build<Qwen3VLMoeTextConfig, MaybeSparseMlp<Qwen3MoeSparseMoeBlock>>(c, options);
+  return build_qwen3_vl_of<Qwen3VLMoeTextConfig, MaybeSparseMlp<Qwen3MoeSparseMoeBlock>>(c,
+                                                                                         options);
 }
 
 }  // namespace

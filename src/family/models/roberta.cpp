@@ -92,7 +92,8 @@ struct RobertaKind {
   const char* body = "roberta";
 };
 
-ModelPointer build(const Config& c, const ModelOptions& options, const RobertaKind& kind) {
+ModelPointer build_roberta_of(const Config& c, const ModelOptions& options,
+                              const RobertaKind& kind) {
   const BertConfig config(c, options, {.vocab_size = kind.vocab_size});
   check_padding(c, config);
   if (!c.check()) return nullptr;
@@ -106,16 +107,16 @@ ModelPointer build(const Config& c, const ModelOptions& options, const RobertaKi
 }
 
 ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
-  return build(c, options, {50265, MadeFirst::body});
+  return build_roberta_of(c, options, {50265, MadeFirst::body});
 }
 
 /// XLM-RoBERTa and CamemBERT make the head before the body.
 ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
-  return build(c, options, {30522, MadeFirst::head});
+  return build_roberta_of(c, options, {30522, MadeFirst::head});
 }
 
 ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options) {
-  return build(c, options, {30522, MadeFirst::body, "data2vec_text"});
+  return build_roberta_of(c, options, {30522, MadeFirst::body, "data2vec_text"});
 }
 
 }  // namespace

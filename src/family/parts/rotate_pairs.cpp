@@ -33,8 +33,8 @@ std::pair<Tensor, Tensor> rotate_pairs_in_float(const Tensor& q, const Tensor& k
 
 namespace {
 
-std::pair<Tensor, Tensor> rotate_part(const Tensor& q, const Tensor& k, const Tensor& cos,
-                                      const Tensor& sin) {
+std::pair<Tensor, Tensor> rotate_part_of_pairs(const Tensor& q, const Tensor& k, const Tensor& cos,
+                                               const Tensor& sin) {
   const std::int64_t rotary_dim = cos.size(-1);
   const Tensor q_rot = q.slice(-1, 0, rotary_dim), q_pass = q.slice(-1, rotary_dim, q.size(-1));
   const Tensor k_rot = k.slice(-1, 0, rotary_dim), k_pass = k.slice(-1, rotary_dim, k.size(-1));
@@ -50,12 +50,12 @@ std::pair<Tensor, Tensor> rotate_part(const Tensor& q, const Tensor& k, const Te
 std::pair<Tensor, Tensor> rotate_pairs_of_part(const Tensor& q, const Tensor& k,
                                                const CosSin& cos_sin) {
   const auto [cos, sin] = repeated_in_pairs(cos_sin);
-  return rotate_part(q, k, cos, sin);
+  return rotate_part_of_pairs(q, k, cos, sin);
 }
 
 std::pair<Tensor, Tensor> rotate_given_pairs_of_part(const Tensor& q, const Tensor& k,
                                                      const CosSin& cos_sin) {
-  return rotate_part(q, k, cos_sin.first.unsqueeze(1), cos_sin.second.unsqueeze(1));
+  return rotate_part_of_pairs(q, k, cos_sin.first.unsqueeze(1), cos_sin.second.unsqueeze(1));
 }
 
 }  // namespace memtape::family

@@ -38,14 +38,14 @@ Tensor create_position_bias_mask(const AttentionInputs& in, bool is_causal) {
                          in.position_bias);
 }
 
-Tensor sdpa_attention_forward(const AttentionInputs& in, double dropout, bool is_causal) {
+Tensor t5_sdpa_attention(const AttentionInputs& in, double dropout, bool is_causal) {
   Tensor attention_mask = create_position_bias_mask(in, is_causal && in.query.size(2) > 1);
   if (ghost::has(changes::kPositionBiasMaskIsPacked)) attention_mask = attention_mask.contiguous();
   return attention_interface({.dropout = dropout, .is_causal = false}, in.query, in.key, in.value,
                              attention_mask);
 }
 
-std::pair<Tensor, Tensor> eager_attention_forward(const AttentionInputs& in, double dropout) {
+std::pair<Tensor, Tensor> t5_eager_attention(const AttentionInputs& in, double dropout) {
   Tensor attn_weights = in.query.matmul(in.key.transpose(2, 3)).mul(ghost::kScale);
   attn_weights = attn_weights.add(in.position_bias);
   if (in.mask.defined()) attn_weights = attn_weights.add(in.mask);
@@ -143,12 +143,12 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
   if (in_place)
     std::tie(out.attn_output, out.attn_weights) = attend_in_place(in, dropout_, scores);
   else if (attention_ == AttentionImplementation::eager)
-    std::tie(out.attn_output, out.attn_weights) = eager_attention_forward(in, dropout_);
+    std::tie(out.attn_output, out.attn_weights) = t5_eager_attention(in, dropout_);
   else
-    out.attn_output = sdpa_attention_forward(
-        in, dropout_,
-        kind_ == T5AttentionKind::decoder &&
-            (shares_position_bias_ || ghost::has(changes::kUmt5DecoderIsCausal)));
+    out.attn_output =
+        t5_sdpa_attention(in, dropout_,
+                          kind_ == T5AttentionKind::decoder &&
+                              (shares_position_bias_ || ghost::has(changes::kUmt5DecoderIsCausal)));
   out.attn_output = out.attn_output.reshape(input_shape.with(-1)).contiguous();
   out.attn_output = o_(out.attn_output);
   if (shares_position_bias_) out.position_bias = in.position_bias;
