@@ -35,7 +35,7 @@ std::string settings_json(const StepRequest& request) {
   return text + "}";
 }
 
-std::string file_of(Recipe recipe) {
+std::string script_of(Recipe recipe) {
   constexpr std::array kFiles{"train_step.py", "trainer_step.py", "accelerate_step.py",
                               "generate_step.py", "vllm_start.py"};
   return kFiles[static_cast<std::size_t>(recipe)];
@@ -43,8 +43,8 @@ std::string file_of(Recipe recipe) {
 
 /// Those that record a tape stand behind what they share.
 std::vector<std::string> parts_of(Recipe recipe) {
-  if (recipe == Recipe::vllm_start) return {file_of(recipe)};
-  return {"recording.py", file_of(recipe)};
+  if (recipe == Recipe::vllm_start) return {script_of(recipe)};
+  return {"recording.py", script_of(recipe)};
 }
 
 std::string interpreter_of(const StepRequest& request) {
@@ -103,7 +103,7 @@ Result<std::string> step_script(const StepRequest& request, const fs::path& fold
 Result<RealStep> run_step(const StepRequest& request, const RunFolder& folder) {
   const Result<std::string> script = step_script(request, folder.path());
   if (!script) return tl::unexpected(script.error());
-  const fs::path file = folder.path() / file_of(request.recipe), log = folder.path() / "log";
+  const fs::path file = folder.path() / script_of(request.recipe), log = folder.path() / "log";
   std::ofstream(file) << *script;
   const std::vector<std::string> words{interpreter_of(request), file.string()};
   const auto program = find_program(words);

@@ -30,7 +30,7 @@ std::uint64_t hash_of(const std::string& key) {
   return hash;
 }
 
-fs::path file_of(const std::string& key) {
+fs::path kept_file(const std::string& key) {
   const fs::path folder = cache_folder();
   return folder.empty() ? folder : folder / fmt::format("{:016x}.json", hash_of(key));
 }
@@ -44,7 +44,7 @@ std::string step_key(const StepRequest& request, const std::string& script,
 }
 
 std::optional<KeptStep> find_kept_step(const std::string& key) {
-  std::ifstream file(file_of(key), std::ios::binary);
+  std::ifstream file(kept_file(key), std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const nlohmann::json kept = nlohmann::json::parse(text, nullptr, false);
   if (!kept.is_object() || kept.value("key", "") != key || !kept.contains("expect"))
@@ -53,7 +53,7 @@ std::optional<KeptStep> find_kept_step(const std::string& key) {
 }
 
 void keep_step(const std::string& key, const KeptStep& step) {
-  const fs::path file = file_of(key);
+  const fs::path file = kept_file(key);
   if (file.empty()) return;
   std::error_code failed;
   fs::create_directories(file.parent_path(), failed);

@@ -48,7 +48,7 @@ const std::string* find(const Variables& variables, std::string_view name) {
   return at == variables.rend() ? nullptr : &at->second;
 }
 
-std::optional<std::int64_t> whole(std::string_view text) {
+std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || at != text.data() + text.size() || value < 0) return std::nullopt;
@@ -127,7 +127,7 @@ class Reader {
       const std::size_t ids = items(get(device, "device_ids")).size();
       const std::optional<std::int64_t> count = ids > 0
                                                     ? std::optional(static_cast<std::int64_t>(ids))
-                                                    : whole(text(get(device, "count")));
+                                                    : whole_number(text(get(device, "count")));
       if (count) gpus = gpus.value_or(0) + *count;
     };
     const YamlNode& reserved = get(get(get(service, "deploy"), "resources"), "reservations");
@@ -179,7 +179,8 @@ class Reader {
     for (auto* list : {&container.entry_point, &container.command})
       for (std::string& word : *list) word = with_pod_variables(word, container.environment);
     for (const char* kind : {"requests", "limits"})
-      if (const auto gpus = whole(text(get(get(get(node, "resources"), kind), "nvidia.com/gpu"))))
+      if (const auto gpus =
+              whole_number(text(get(get(get(node, "resources"), kind), "nvidia.com/gpu"))))
         container.gpus = gpus;
     container.line = node.line;
     containers_.push_back(std::move(container));

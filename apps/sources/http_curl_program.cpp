@@ -65,7 +65,7 @@ std::string configuration(const HttpRequest& request) {
   return text;
 }
 
-std::string whole(int file) {
+std::string text_of_file(int file) {
   std::string text;
   std::array<char, 4096> some;
   ::lseek(file, 0, SEEK_SET);
@@ -134,10 +134,10 @@ class Transfer {
     return cut || (WIFEXITED(status) && WEXITSTATUS(status) == 0) ? 0 : 1;
   }
 
-  std::string headers() const { return whole(headers_.number); }
+  std::string headers() const { return text_of_file(headers_.number); }
   /// "curl: (6) Could not resolve host: x" without the first part.
   std::string complaint() const {
-    const std::string text = whole(errors_.number);
+    const std::string text = text_of_file(errors_.number);
     const std::size_t at = text.find(") ");
     return std::string(trimmed(at == text.npos ? text : text.substr(at + 2)));
   }

@@ -82,7 +82,7 @@ Result<bool> truth(const Item& item) {
   return item.value == "True";
 }
 
-std::optional<std::uint32_t> power_of_two(std::string_view text) {
+std::optional<std::uint32_t> typed_power_of_two(std::string_view text) {
   const auto value = whole_number<std::uint32_t>(text);
   return value && std::has_single_bit(*value) ? value : std::nullopt;
 }
@@ -96,13 +96,13 @@ Result<void> parse_division_list(const Item& item, AllocatorConfig& config) {
   std::size_t index = 0;
   bool first = true;
   for (const Item& entry : split_items(item.value.substr(1, item.value.size() - 2))) {
-    const auto divisions = entry.value == "0" ? std::uint32_t{0} : power_of_two(entry.value);
+    const auto divisions = entry.value == "0" ? std::uint32_t{0} : typed_power_of_two(entry.value);
     if (!divisions) return bad_value(item.key, item.value, kRight);
     if (entry.key == ">") {
       if (index < last) config.set_roundup_power2_divisions(index + 1, last, *divisions);
       continue;
     }
-    const auto size = power_of_two(entry.key);
+    const auto size = typed_power_of_two(entry.key);
     if (!size) return bad_value(item.key, item.value, kRight);
     index = std::min<std::size_t>(std::bit_width(*size) - 1, last);
     config.set_roundup_power2_divisions(first ? 0 : index, index, *divisions);
@@ -114,7 +114,7 @@ Result<void> parse_division_list(const Item& item, AllocatorConfig& config) {
 Result<void> parse_divisions(const Item& item, AllocatorConfig& config) {
   if (item.value.size() >= 2 && item.value.front() == '[' && item.value.back() == ']')
     return parse_division_list(item, config);
-  const auto divisions = power_of_two(item.value);
+  const auto divisions = typed_power_of_two(item.value);
   if (!divisions)
     return bad_value(item.key, item.value, "a power of two, or a list like [256:1,512:2,>:4]");
   config.set_roundup_power2_divisions(0, AllocatorConfig::kRoundupIntervals - 1, *divisions);

@@ -22,7 +22,7 @@ bool number(std::string_view word, std::int64_t& into) {
   return error == std::errc() && at == word.data() + word.size() && into >= 0 && !word.empty();
 }
 
-std::string text_of(std::string_view word) {
+std::string unquoted_word(std::string_view word) {
   return word == "-" ? std::string() : std::string(word);
 }
 
@@ -33,9 +33,9 @@ bool parse_line(std::string_view line, StepTapeEvent& event) {
   if (!number(next_word(line), event.number)) return false;
   if (!event.is_alloc) return next_word(line).empty();
   if (!number(next_word(line), event.bytes)) return false;
-  event.place = text_of(next_word(line));
-  event.op = text_of(next_word(line));
-  event.node = text_of(next_word(line));
+  event.place = unquoted_word(next_word(line));
+  event.op = unquoted_word(next_word(line));
+  event.node = unquoted_word(next_word(line));
   return next_word(line).empty();
 }
 

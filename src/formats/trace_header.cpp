@@ -133,7 +133,7 @@ void read_divisions(JsonReader& json, AllocatorConfig& config) {
 
 /// allocator_settings of the snapshot. The text is PyTorch's own; where another version of it has
 /// keys that this one does not know, the fields beside it hold what matters.
-void read_settings(JsonReader& json, AllocatorConfig& config) {
+void read_allocator_settings(JsonReader& json, AllocatorConfig& config) {
   if (json.next() == JsonKind::null) return json.null();
   json.enter_object();
   while (const auto key = json.key()) {
@@ -186,7 +186,7 @@ void read_field(JsonReader& json, std::string_view key, TraceHeader& header) {
   } else if (key == "base") {
     header.base = driver_page(json);
   } else if (key == "settings") {
-    read_settings(json, header.config);
+    read_allocator_settings(json, header.config);
   } else if (key == "device_memory") {
     read_device_memory(json, header);
   } else if (key == "streams") {

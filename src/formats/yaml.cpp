@@ -22,7 +22,7 @@ constexpr std::size_t kMostNodes = 100'000;
 
 using YamlKind = YamlNode::Kind;
 
-std::string text_of(const yaml_char_t* bytes, std::size_t length) {
+std::string text_of_scalar(const yaml_char_t* bytes, std::size_t length) {
   return {reinterpret_cast<const char*>(bytes), length};
 }
 
@@ -118,7 +118,7 @@ class YamlReader {
     std::string anchor;
     if (event.type == YAML_SCALAR_EVENT) {
       anchor = name_of(event.data.scalar.anchor);
-      read.text = text_of(event.data.scalar.value, event.data.scalar.length);
+      read.text = text_of_scalar(event.data.scalar.value, event.data.scalar.length);
       read.quoted = event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
       read.kind = !read.quoted && is_null(read.text) ? YamlKind::null : YamlKind::scalar;
     } else if (event.type == YAML_SEQUENCE_START_EVENT) {

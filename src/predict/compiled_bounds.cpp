@@ -13,7 +13,7 @@ namespace memtape {
 namespace {
 
 /// Families whose compiled steps were recorded (tests/truth/torch_compile.jsonl).
-bool is_recorded(std::string_view family) {
+bool is_recorded_family(std::string_view family) {
   constexpr auto kRecorded = std::to_array<std::string_view>(
       {"llama", "mistral", "qwen2", "qwen3", "phi3", "gemma2", "gpt2"});
   return std::find(kRecorded.begin(), kRecorded.end(), family) != kRecorded.end();
@@ -84,7 +84,7 @@ Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainR
       "what torch.compile takes while it tries kernels in the first step stays reserved");
   if (recipe.checkpointing != Checkpointing::none)
     if (const auto done = widen_by_recomputing(bounds, config, recipe, device); !done) return done;
-  if (is_recorded(type_of(config))) return {};
+  if (is_recorded_family(type_of(config))) return {};
   return widen_by_graph_breaks(bounds, config, recipe, device);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 /// Whether plain steps with a release that is newer than those known throughout were recorded, or
 /// with a later one.
-bool is_recorded(Package package, Version meant) {
+bool is_recorded_release(Package package, Version meant) {
   const RecordedPair& latest = kRecordedPairs.back();
   const Version recorded = package == Package::torch          ? latest.torch
                            : package == Package::transformers ? latest.transformers
@@ -66,7 +66,7 @@ std::vector<std::string> release_warnings(const TrainRecipe& recipe) {
     const bool is_newer =
         std::pair(meant.major, meant.minor) > std::pair(facts.newest.major, facts.newest.minor);
     if (!is_newer && meant >= facts.oldest) continue;
-    if (is_recorded(package, meant)) {
+    if (is_recorded_release(package, meant)) {
       if (dialect_of(recipe).framework.takes.several_gpus)
         lines.push_back(
             fmt::format("{} {} is known for the plain loop on one GPU alone: what else "

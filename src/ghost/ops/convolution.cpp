@@ -21,8 +21,8 @@ struct PlainConvolutionBackward0 final : ConvolutionNode {
   }
 };
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                   std::int64_t padding) {
+Tensor run_slow_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                            std::int64_t padding) {
   const In operand(input), filter(weight), shift(bias);
   Op op("convolution", {&operand, &filter, &shift});
   Ptr<PlainConvolutionBackward0> node;
@@ -47,7 +47,7 @@ Tensor depthwise_conv1d(const In& input, const Tensor& weight, const Tensor& bia
   Tensor out;
   {
     const Autocasted shift(bias, kLow), filter(weight, kLow), x(*input, kLow);
-    out = convolution(*x, *filter, *shift, padding);
+    out = run_slow_convolution(*x, *filter, *shift, padding);
   }
   input.release();
   return out;

@@ -33,8 +33,8 @@ Dims output_sizes(const Tensor& input, const Tensor& weight, std::int64_t stride
   return sizes;
 }
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                   std::int64_t stride, std::int64_t padding) {
+Tensor run_cudnn(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t stride,
+                 std::int64_t padding) {
   const In operand(input), filter(weight), shift(bias);
   Op op("cudnn_convolution", {&operand, &filter, &shift}, Role::convolution);
   Ptr<CudnnConvolutionBackward0> node;
@@ -57,7 +57,7 @@ Tensor cudnn_convolution(const In& input, const Tensor& weight, const Tensor& bi
   Tensor out;
   {
     const Autocasted shift(bias, kLow), filter(weight, kLow), x(*input, kLow);
-    out = convolution(*x, *filter, *shift, stride, padding);
+    out = run_cudnn(*x, *filter, *shift, stride, padding);
   }
   input.release();
   return out;

@@ -48,7 +48,7 @@ bool is_small(const Tensor& self, const Tensor& mat2, std::int64_t groups) {
 /// kernels of compute capability 10 have follows from the pipelines they are built with: 46 where
 /// two processors share a tile, 42 where one has its own, as torch 2.11's ask for whatever the
 /// number of groups and processors.
-Bytes workspace_bytes(const DeviceTraits& device, bool small) {
+Bytes grouped_workspace_bytes(const DeviceTraits& device, bool small) {
   constexpr Bytes kTensorMap = 128;
   const std::int64_t maps = device.major == 9 ? 4 : small ? 42 : 46;
   return device.sm_count * maps * kTensorMap;
@@ -68,7 +68,7 @@ Tensor product(const Tensor& self, const Tensor& mat2, const Tensor& offsets) {
   }
   const Tensor arguments = empty({arguments_bytes(groups)}, DType::uint8);
   const bool small = is_small(self, mat2, groups);
-  const Tensor workspace = empty({workspace_bytes(session().device, small)}, DType::uint8);
+  const Tensor workspace = empty({grouped_workspace_bytes(session().device, small)}, DType::uint8);
   return out;
 }
 

@@ -43,7 +43,7 @@ struct PointwiseConvolutionBackward0 final : Node {
   Saved input, weight;
 };
 
-Tensor convolution(const Tensor& input, const Tensor& weight) {
+Tensor run_pointwise(const Tensor& input, const Tensor& weight) {
   const In operand(input), filter(weight);
   Op op("convolution", {&operand, &filter});
   Ptr<PointwiseConvolutionBackward0> node;
@@ -72,7 +72,7 @@ Tensor pointwise_conv1d(const In& input, const In& weight, std::int64_t groups) 
   {
     constexpr CastPolicy kLow = CastPolicy::lower_precision;
     const Autocasted filter(*weight, kLow), x(*input, kLow);
-    out = convolution(*x, *filter);
+    out = run_pointwise(*x, *filter);
   }
   input.release();
   weight.release();
