@@ -3,7 +3,9 @@
 """Names: what one file of a room keeps in an unnamed namespace has a name of its own within the room.
 
 The presets for those who build to use compile the files of a room together, in batches. So no two files of a room may define the
-same name in unnamed namespaces, nor may one be that of something the room declares; functions may share one, as overloads do.
+same name in unnamed namespaces, nor may one be that of something another file of the room declares: not as overloads either, of
+which the compiler would silently take the wrong one. NAME.h and NAME.cpp are one file. A function that takes a type of its own
+file's unnamed namespace may share a name, since no other file can mean it.
 Declarations are found by matching braces with comments and strings removed, and read from their heads.
 """
 import collections
@@ -98,12 +100,15 @@ def names_of(files):
     return found
 
 
-def meet(one, other):
-    """Whether the compiler could not tell these two declarations of a name apart."""
-    (one_unnamed, one_types, one_path), (other_unnamed, other_types, other_path) = one, other
-    if not (one_unnamed or other_unnamed) or (one_unnamed, one_path) == (other_unnamed, other_path):
-        return False
-    return one_types is None or other_types is None or one_types == other_types
+def met(places, own_types):
+    """The files that hold a name which another one's unnamed namespace holds, too. `own_types`: of each file's unnamed namespaces."""
+    files = set()
+    for unnamed, types, path in places:
+        is_own = types and any(name in own_types[path] for one in types for name in re.findall(r"\w+", one))
+        if unnamed and not is_own:
+            others = {place[2] for place in places if place[2].with_suffix("") != path.with_suffix("")}
+            files |= others and others | {path}
+    return files
 
 
 def main():
@@ -113,11 +118,16 @@ def main():
         files[next(folder for folder in path.parents if folder in rooms)].append(path)
     faults = 0
     for room in sorted(files):
-        for name, places in sorted(names_of(files[room]).items()):
-            met = {place[2] for place in places if any(meet(place, other) for other in places)}
-            if met:
+        names = names_of(files[room])
+        own_types = collections.defaultdict(set)
+        for name, places in names.items():
+            for unnamed, types, path in places:
+                if unnamed and types is None:
+                    own_types[path].add(name.rpartition("::")[2])
+        for name, places in sorted(names.items()):
+            if found := met(places, own_types):
                 faults += 1
-                print(f"{name} is in an unnamed namespace, and in", *sorted(str(path.relative_to(ROOT)) for path in met))
+                print(f"{name} is in an unnamed namespace, and in", *sorted(str(path.relative_to(ROOT)) for path in found))
     return 1 if faults or not files else 0
 
 
