@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command: what the program can be told to do. Each is described beside the code that runs it, in a
-// file of commands/: how the overview shows it, what it takes, and what runs it. Reading its words,
-// the help, docs/options.md and what shells offer are made from that.
+// Command: something that the program can be told to do. Each is described in a file of commands/,
+// beside the code that runs it: its line in the overview, what it takes, and what runs it. The
+// reading of its words, the help, docs/options.md and the completions in shells are made from that.
 #pragma once
 
 #include <span>
@@ -24,14 +24,16 @@ using option::Words;
 
 struct Command {
   std::string_view name = {}, usage = {}, summary = {},
-                   example = {};  ///< usage: its operands in the overview
+                   example = {};  ///< `usage` are its operands in the overview
   std::span<const Operand> operands = {};
-  std::span<const Option> own = {};  ///< before train's, if it takes those, and those of all
+  /// They come before train's options, if it takes those, and before those of all commands.
+  std::span<const Option> own = {};
   bool takes_train = false;
   bool takes_tail = false;  ///< "-- COMMAND..."
-  /// In place of these four, where words decide what it takes: `plan serve` is not `plan train`.
+  /// Replaces these four, if the words decide what the command takes: `plan serve` is not `plan
+  /// train`.
   Result<Syntax> (*syntax)(Arguments typed) = nullptr;
-  /// In place of option::read_words.
+  /// Replaces option::read_words.
   Result<Words> (*read)(const Syntax& syntax, Arguments typed) = nullptr;
   /// Writes the answer and returns the exit code.
   int (*run)(const Words& words, Terminal& terminal) = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies outside of a request, for this program: the disk, the hub, the variables of the
-// process, installed Pythons, real steps on phantom GPUs, a thread for each core.
+// What lies outside of a request in this program: the disk, the hub, the variables of the process,
+// installed Pythons, real steps on phantom GPUs, and a thread for each core.
 #pragma once
 
 #include "answer/outside.h"
@@ -19,7 +19,7 @@ class OutsideProcess final : public answer::Outside {
   Workers workers() const override;
 };
 
-/// There is one process.
+/// There is one for the whole process.
 const OutsideProcess& outside_process();
 
 }  // namespace memtape::cli

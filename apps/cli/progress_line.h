@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressLine: what a command is at, on one line of the terminal that is written over now and then
-// and is gone when the command is done. Nothing where nobody looks at the error stream.
-// WaitingLine: the same for a command that cannot tell how far it is: it says for how long it runs.
+// ProgressLine: what a command is doing, on one line of the terminal, which is overwritten now and
+// then and removed when the command is done. It shows nothing if nobody watches the error stream.
+// WaitingLine does the same for a command that cannot tell how far it is: it shows how long the
+// command has run.
 #pragma once
 
 #include <chrono>
@@ -17,13 +18,13 @@ class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Not before a second has passed, and then once in each `pause`.
+  /// It shows nothing before a second has passed, and then one text in each `pause`.
   ProgressLine(Terminal& terminal, bool wanted, Clock::duration pause);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Asks for the text only when it is time to show it; "" leaves the line as it is.
+  /// Calls `text` only when it is time to show it. "" leaves the line as it is.
   void show(const std::function<std::string()>& text);
   void clear();
 
@@ -37,14 +38,14 @@ class ProgressLine {
 
 class WaitingLine {
  public:
-  /// `what` is at work for as long as this lives: "predicting".
+  /// `what` is what the command does for as long as this lives, such as "predicting".
   WaitingLine(Terminal& terminal, bool wanted, std::string what);
   WaitingLine(const WaitingLine&) = delete;
   WaitingLine& operator=(const WaitingLine&) = delete;
 
  private:
   ProgressLine line_;
-  std::jthread ticker_;  ///< there where somebody looks at the line
+  std::jthread ticker_;  ///< set if somebody watches the line
 };
 
 }  // namespace memtape::cli

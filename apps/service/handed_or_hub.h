@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request over the network may name beyond what it hands over itself: configurations of
-// models on the hub. The disk, the variables and the programs of this machine are not its business.
+// What a request over the network may name besides what it hands over: only configurations of
+// models on the hub. It has no access to the disk, the variables and the programs of this machine.
 #pragma once
 
 #include "answer/handed.h"
@@ -9,7 +9,7 @@ namespace memtape::service {
 
 class HandedOrHub final : public answer::Outside {
  public:
-  /// Both must outlive it; `hub` is asked for models by their hub ids alone.
+  /// Both must outlive it. `hub` is asked only for models with a hub id.
   HandedOrHub(const answer::Handed& handed, const answer::Outside& hub)
       : handed_(handed), hub_(hub) {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings: what a command line or a configuration file sets, by name, each with the place it
-// stands at. Readers ask for what they know with its type; the first value that will not do is kept
-// for the user, as is the first name that nobody knows.
+// Settings: what a command line or a configuration file sets, by name, each with its place. Readers
+// ask for the settings that they know, with their types. The first value that is not usable is kept
+// for the message, and so is the first name that nobody knows.
 #pragma once
 
 #include <cstdint>
@@ -23,30 +23,30 @@ struct GivenSetting {
   YamlNode value;
   std::string where;  ///< "cfg.yaml:12: bf16", or "run_clm.py: --bf16"
 
-  /// Neither null nor false nor empty.
+  /// Whether it is neither null nor false nor empty.
   bool says_something() const;
 };
 
-/// The names a program knows, by what they do to memory. With one of `refused` the step would be
-/// another one.
+/// The names that a program knows, by what they do to memory. A setting in `refused` would make the
+/// step another one.
 struct KnownNames {
   std::span<const std::string_view> modelled, not_modelled, neutral, refused = {};
-  bool others_pass = false;  ///< the program passes over names that it does not know
+  bool others_pass = false;  ///< the program ignores names that it does not know
 
   std::vector<std::string_view> all() const;
 };
 
-/// One slip of the keyboard or two away from a name that is known, or the beginning of one.
+/// Whether a name is one or two typing errors away from a known one, or the beginning of one.
 bool is_misspelt(std::string_view name, std::span<const std::string_view> known);
 
 class Settings {
  public:
-  /// The last value counts.
+  /// Sets a value; the last one counts.
   void set(GivenSetting setting);
   /// A text that stands at `where`.
   void set_text(std::string_view name, std::string text, std::string_view where);
   void set_all(const Settings& more);
-  /// Each member of a mapping that was read from `file`.
+  /// Sets each member of a mapping that was read from `file`.
   void set_all(const YamlNode& mapping, std::string_view file);
   /// The same, where the members of mappings are settings of their own: SECTION.NAME. Those are
   /// `sections`; without any, all that are.
@@ -59,17 +59,17 @@ class Settings {
   bool says(std::string_view name) const;
 
   bool on(std::string_view name, bool otherwise = false);
-  /// A scalar as written.
+  /// A scalar as it is written.
   std::optional<std::string> text(std::string_view name);
   std::optional<std::int64_t> whole(std::string_view name);
   std::optional<double> number(std::string_view name);
   /// One of `names`.
   std::optional<std::string> choice(std::string_view name, std::span<const std::string_view> names);
-  /// A sequence's scalars, or a single one.
+  /// The scalars of a sequence, or a single one.
   std::vector<std::string> words(std::string_view name);
 
-  /// Refuses names that change the step, and those in no list (where others pass, those that are
-  /// misspelt); gives a line for each that passes, or has an effect which is not modelled.
+  /// Refuses names that change the step, and names in no list (if others pass, only those that are
+  /// misspelt). It returns a line for each name that is ignored or whose effect is not modelled.
   Remarks check_names(const KnownNames& known);
 
   /// The first failure is kept.
@@ -83,7 +83,8 @@ class Settings {
   std::optional<Error> failure_;
 };
 
-/// As memtape's options take it: a scalar as written (a switch as true or false), all else as JSON.
+/// The value as memtape's options take it: a scalar as it is written (a switch as true or false),
+/// anything else as JSON.
 std::string option_text(const YamlNode& value);
 
 /// The settings of a file in YAML or JSON: of its text, or as it lies among `files`.

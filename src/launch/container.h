@@ -15,21 +15,22 @@
 
 namespace memtape::launch {
 
-/// `docker run` with everything that a container's description says.
+/// The words of `docker run` with everything that the description of a container says.
 std::vector<std::string> docker_words(const Container& container);
 
-/// A command that starts containers of a file.
+/// A command that starts the containers of a file.
 struct ContainerRequest {
-  std::vector<std::string> files;  ///< none: the compose file of the folder
-  bool merges = false;             ///< compose: a later file goes on with what an earlier one says
-  std::vector<std::string> names;  ///< the services or containers asked for
+  std::vector<std::string> files;  ///< empty: the compose file of the folder
+  bool merges = false;             ///< compose: a later file continues an earlier one
+  std::vector<std::string> names;  ///< the services or containers that are asked for
   std::vector<std::pair<std::string, std::string>> environment;  ///< set before the command
 
-  /// The files, as messages name them.
+  /// The names of the files, for messages.
   std::string where() const;
 };
 
-/// docker compose, docker-compose, kubectl, or a .yaml file itself; nothing for other commands.
+/// Recognises docker compose, docker-compose, kubectl, or a .yaml file itself. It returns nothing
+/// for other commands.
 Result<std::optional<ContainerRequest>> container_request(std::span<const std::string> words);
 
 /// The container that is meant: the one that is named, or the only one whose program is known.

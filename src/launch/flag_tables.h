@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of flags (data/launch, one a program): a program's own spellings, and the environment
-// variables that stand for some of them. What an engine's flags mean is told by the engine alone.
+// The tables of flags (data/launch, one for each program): a program's own spellings, and the
+// environment variables that stand for some flags. Only the engine itself knows what its flags
+// mean.
 #pragma once
 
 #include <span>
@@ -16,10 +17,10 @@ struct VariableOfFlag {
 
 struct FlagTable {
   std::span<const Flag> flags;
-  std::span<const VariableOfFlag> variables;  ///< an empty name where there is none
+  std::span<const VariableOfFlag> variables;  ///< its name is empty if there is none
 };
 
-/// The flags with the names that `memtape serve` has for those which it takes, too.
+/// The flags; those that `memtape serve` takes, too, have the names that they have there.
 std::vector<Flag> as_served_by(const ServeEngine& engine, std::span<const Flag> flags);
 
 }  // namespace memtape::launch

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LaunchCommand: a command line as users start training or serving with, taken out of its wrappers
-// (torchrun, accelerate launch, deepspeed, python -m, env VAR=..., docker run, ...): the program
-// that runs on each GPU, its own words, how many processes there are, and the environment they get.
-// Nothing is run.
+// LaunchCommand: a command line with which users start training or serving, taken out of its
+// wrappers (torchrun, accelerate launch, deepspeed, python -m, env VAR=..., docker run, ...): the
+// program that runs on each GPU, its own words, how many processes there are, and their
+// environment. Nothing is run.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 namespace memtape::launch {
 
 struct LaunchCommand {
-  const Files* files = nullptr;  ///< configurations that the words name
-  std::string program;  ///< "pretrain_gpt.py", "vllm", "sglang.launch_server": without its folder
+  const Files* files = nullptr;  ///< the configurations that the words name
+  std::string program;  ///< without its folder: "pretrain_gpt.py", "vllm", "sglang.launch_server"
   std::string path;     ///< the same as it was typed
   bool is_module = false;  ///< python -m PROGRAM
   std::vector<std::string> arguments;
@@ -32,10 +32,11 @@ struct LaunchCommand {
   /// launcher's names, and a container's "image".
   Settings launcher_settings;
   Remarks remarks;
-  std::deque<std::vector<std::string>> made_words;  ///< of a container's entry point, of sh -c
-  std::optional<std::int64_t> container_gpus;       ///< docker run --gpus
+  /// Those of a container's entry point, or of sh -c.
+  std::deque<std::vector<std::string>> made_words;
+  std::optional<std::int64_t> container_gpus;  ///< from docker run --gpus
 
-  /// Processes over all nodes: one per GPU. Nothing when no launcher says.
+  /// The processes on all nodes, one for each GPU. It is nothing if no launcher says it.
   std::optional<std::int64_t> gpus() const;
   void note_launcher(std::string_view setting, std::string value) {
     launcher_settings.set_text(setting, std::move(value), "the launcher");

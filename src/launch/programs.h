@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs that are known by name, one translator each. A new one is a row in programs.cpp and
-// a file beside it: it reads `command.arguments` with a table of its flags (data/launch) or settings
-// (data/settings) and says them in memtape's options.
+// The programs that are known by name, with one translator each. To add one, add a row in
+// programs.cpp and a file beside it, which reads `command.arguments` by a table of its flags
+// (data/launch) or settings (data/settings) and expresses them as memtape's options.
 #pragma once
 
 #include "launch/reading.h"
@@ -14,14 +14,14 @@ struct Program {
   Result<Translation> (*translate)(const LaunchCommand& command);
 };
 
-/// Whether a translator knows what the command starts.
+/// Whether a translator knows the program that the command starts.
 bool is_known(const LaunchCommand& command);
 
-/// The options that say how many GPUs there are and what the launcher warned about.
+/// The options that say how many GPUs there are, and the warnings of the launcher.
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind);
 
 Result<Translation> translate_megatron(const LaunchCommand& command);
-/// The loop that `memtape plan --export` writes for torch, DDP, FSDP and DeepSpeed.
+/// Translates the loop that `memtape plan --export` writes for torch, DDP, FSDP and DeepSpeed.
 Result<Translation> translate_plain_loop(const LaunchCommand& command);
 
 /// Servers, and the programs that are told by settings.
@@ -33,7 +33,7 @@ Result<Translation> translate_by(const LaunchCommand& command) {
   return translate(program, command);
 }
 
-/// The program of one of trl's trainers.
+/// Translates the program of one of trl's trainers.
 Result<Translation> translate_trl(const LaunchCommand& command,
                                   const transformers::TrlConfig& trainer);
 template <const transformers::TrlConfig& trainer>
@@ -44,9 +44,9 @@ Result<Translation> translate_trl(const LaunchCommand& command) {
 /// An Error that says what the script trains, if it is one that transformers or trl ship and whose
 /// training is not modelled: it takes TrainingArguments and would pass for a script around Trainer.
 Result<void> check_script(const LaunchCommand& command);
-/// nanoGPT's train.py, by the keys of its configurator.
+/// nanoGPT's train.py, with the keys of its configurator.
 bool looks_like_nanogpt(const LaunchCommand& command);
-/// A script that has no row but whose arguments are TrainingArguments.
+/// A script that has no row, but whose arguments are TrainingArguments.
 bool looks_like_trainer_script(const LaunchCommand& command);
 
 }  // namespace memtape::launch

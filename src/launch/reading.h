@@ -16,7 +16,8 @@ namespace memtape::launch {
 
 struct SettingsProgram;
 struct Reading;
-/// The configuration of trl's that extends TrainingArguments; null: it is transformers' own Trainer.
+/// The configuration of trl that extends TrainingArguments. It is null for transformers' own
+/// Trainer.
 using TrainerConfig = const transformers::TrlConfig*;
 
 /// How words set things: `--name value`, `--name=value`, dashes for underscores, prefixes that only

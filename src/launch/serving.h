@@ -10,7 +10,7 @@
 
 namespace memtape::launch {
 
-/// The product of parallel sizes that were given, or nothing where one is no size.
+/// The product of the parallel sizes that were given. It is nothing if one of them is not a size.
 std::optional<std::int64_t> product_of(const ReadFlags& flags,
                                        std::initializer_list<std::string_view> sizes);
 
@@ -23,7 +23,7 @@ void add_flags(const ReadFlags& flags, Translation& translation, TakeFlag take =
 Result<void> check_model(const Translation& translation, std::string_view program,
                          std::string hint);
 
-/// The warnings about flags that are unknown or not modelled.
+/// Adds the warnings about flags that are unknown or not modelled.
 void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program);
 
 /// A server whose flags are options of `memtape serve MODEL --engine ENGINE`.
@@ -54,7 +54,7 @@ Result<Translation> translate(const ServerProgram& server, const LaunchCommand& 
 Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
                                                   std::span<const Flag> table);
 
-/// Variables that begin with `prefix`, read as flags of their names.
+/// Reads variables that begin with `prefix` as the flags that they are named after.
 ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
                          std::span<const Flag> table);
 

@@ -33,7 +33,7 @@ struct SettingRow {
   std::string_view group;  ///< rows that are read together: members of an object, or options
   std::string_view as;     ///< an option's name, or a member's
   RowKind kind = RowKind::same;
-  std::string_view otherwise = {};  ///< the value where nobody says it; "": it is left out
+  std::string_view otherwise = {};  ///< the value if nobody says it; "" leaves it out
   std::string_view choices = {};    ///< "theirs=ours|both": of a choice
 };
 

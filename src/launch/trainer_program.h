@@ -8,7 +8,7 @@
 
 namespace memtape::launch {
 
-/// Fields of TrainingArguments, without those that only memtape or trl have.
+/// The fields of TrainingArguments, without those that only memtape or trl have.
 std::vector<std::string_view> training_argument_fields();
 std::vector<std::string_view> training_fields(const SettingsProgram& program);
 
@@ -16,10 +16,11 @@ std::vector<std::string_view> training_fields(const SettingsProgram& program);
 /// it; a value that will not do is a failure at its place.
 void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Reading& reading);
 
-/// How attention is computed, by transformers' names.
+/// Adds how attention is computed, which has transformers' names.
 void add_attention(std::string_view setting, Reading& reading);
 
-/// --weights from "bfloat16", "torch.float16" ...; "auto" is the checkpoint's own.
+/// Adds --weights for "bfloat16", "torch.float16" and similar names. "auto" is the checkpoint's own
+/// dtype.
 void add_weights(std::string_view setting, Reading& reading);
 
 /// peft's LoraConfig. Targets: none for peft's own choice, "all-linear" alone, or one regular

@@ -12,13 +12,14 @@ struct Unwrapped {
   enum class Kind : std::uint8_t {
     wrapper,  ///< `rest` may begin with another wrapper
     program,  ///< `rest` begins with the program itself
-    module    ///< the same, as a Python module's name
+    module    ///< `rest` begins with the program as the name of a Python module
   };
   Kind kind = Kind::program;
   std::span<const std::string> rest;
 };
 
-/// Takes the wrapper off that `words` begins with; without one they are returned as a program.
+/// Takes off the wrapper with which `words` begin. If there is none, the words are returned as a
+/// program.
 Result<Unwrapped> unwrap_once(std::span<const std::string> words, LaunchCommand& command);
 
 /// What a shell would run of a text: sh -c "cd x && exec vllm serve ...". The first of its commands
@@ -26,7 +27,7 @@ Result<Unwrapped> unwrap_once(std::span<const std::string> words, LaunchCommand&
 /// `given` are the words behind the text: "$@".
 Unwrapped unwrap_script(std::string_view text, std::span<const std::string> given,
                         LaunchCommand& command);
-/// `bash run.sh`, where the file can be read; nothing where it cannot.
+/// `bash run.sh`, if the file can be read; otherwise nothing.
 std::optional<Unwrapped> unwrap_script_file(const std::string& path,
                                             std::span<const std::string> given,
                                             LaunchCommand& command);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of options: text read as its option's kind says. A value that will not do is an Error that
-// names the option and says what would be right.
+// Values of options: reads text according to the kind of its option. A value that is not usable is
+// an Error that names the option and says what would be right.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,23 @@
 
 namespace memtape::option {
 
-/// std::monostate: the option's word in place of a number ("none"); of a choice the index.
+/// std::monostate stands for the option's word that replaces a number ("none"). A choice is its
+/// index.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// "unusable value", with what would be right; `name` without dashes.
+/// The error "unusable value", with what would be right. `name` has no dashes.
 tl::unexpected<Error> unusable(std::string_view name, std::string_view value, std::string hint);
 
 Result<Value> read(const Option& option, std::string_view text);
 
-/// Alone, for values inside of others.
+/// These read single values inside of others.
 Result<bool> read_on_off(std::string_view name, std::string_view text);
 Result<std::int64_t> read_whole(std::string_view name, std::string_view text, Whole range);
 Result<double> read_real(std::string_view name, std::string_view text, Real range);
 Result<std::size_t> read_choice(std::string_view name, std::string_view text,
                                 std::span<const std::string_view> choices);
 
-/// One value on its way into a plan: how its option is called, how it was typed, and what it says.
+/// One value on its way into a plan: the name of its option, how it was typed, and what it says.
 struct Said {
   const Option& option;
   std::string_view text;
@@ -37,7 +38,7 @@ struct Said {
   bool on() const { return std::get<bool>(value); }
   std::int64_t whole() const { return std::get<std::int64_t>(value); }
   double real() const { return std::get<double>(value); }
-  /// Of a choice, whose names stand in the order of the enumeration.
+  /// For a choice whose names are in the order of the enumeration.
   template <class E>
   E as() const {
     return static_cast<E>(whole());
@@ -59,7 +60,7 @@ struct Inner<std::optional<T>> {
   static constexpr bool is_optional = true;
 };
 
-/// A text stays as it was typed, of a choice, too.
+/// A text stays as it was typed, even if it is a choice.
 template <class T>
 void assign(const Said& said, T& into) {
   if constexpr (Inner<T>::is_optional) {
@@ -85,7 +86,7 @@ template <class Plan>
 Plan& member_at(Plan& plan) {
   return plan;
 }
-/// A part that is not there yet is made.
+/// A part that does not exist yet is made.
 template <auto first, auto... rest, class Plan>
 auto& member_at(Plan& plan) {
   auto& part = plan.*first;
@@ -105,7 +106,8 @@ struct OwnerOf<T Plan::*> {
 };
 }  // namespace detail
 
-/// A setter that writes the value to a member, of a member: put<&Recipe::layout, &Layout::dp>.
+/// A setter that writes the value to a member, or to a member of a member: put<&Recipe::layout,
+/// &Layout::dp>.
 template <auto first, auto... rest>
 Result<void> put(const Said& said, typename detail::OwnerOf<decltype(first)>::type& plan) {
   detail::assign(said, detail::member_at<first, rest...>(plan));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServeOptions: the values that were given for an engine's flags, by the first spelling without its
-// dashes. Accessors check the value and name the flag in the error.
+// ServeOptions: the values that were given for an engine's flags, under the flag's first spelling
+// without its dashes. Accessors check the value and name the flag in their errors.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace memtape {
 
 using ServeFlag = option::Option;
 
-/// The flag that is spelled so, or null.
+/// The flag with that spelling, or null.
 const ServeFlag* find_flag(std::span<const ServeFlag> flags, std::string_view spelling);
 
 struct IntegerRange {
@@ -33,20 +33,20 @@ class ServeOptions {
   }
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// The last value given, or null.
+  /// The last value that was given, or null.
   const std::string* find(std::string_view name) const { return last_value(values_, name); }
-  /// All values given, in order.
+  /// All values that were given, in order.
   std::vector<std::string> all(std::string_view name) const;
   std::string text(std::string_view name, std::string_view otherwise) const;
 
   Result<std::int64_t> integer(std::string_view name, std::int64_t otherwise,
                                IntegerRange range = {}) const;
   Result<double> number(std::string_view name, double otherwise) const;
-  /// The index of the value in `choices`, which has `otherwise` as one of them.
+  /// The index of the value in `choices`. `otherwise` is one of them.
   Result<std::size_t> choice(std::string_view name, std::span<const std::string_view> choices,
                              std::string_view otherwise) const;
 
-  /// Name and value in the order given.
+  /// Names and values in the order in which they were given.
   const NamedValues& values() const { return values_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrainRecipe: how a model is trained, apart from where: precision, optimizer, checkpointing,
-// adapters, batch. Field names are those of the command line; defaults are the plain PyTorch
-// loop's.
+// TrainRecipe: how a model is trained, but not on which hardware: precision, optimizer,
+// checkpointing, adapters, batch. The fields have the names of the command line; the defaults are
+// those of the plain PyTorch loop.
 #pragma once
 
 #include <any>
@@ -45,55 +45,60 @@ class OwnRecipe {
 };
 
 struct TrainRecipe {
-  const Framework* framework = nullptr;     ///< none: nobody has named one, which is the plain loop
-  Release release;                          ///< of every package whose code runs
-  std::vector<Package> named_releases;      ///< those that somebody named
-  std::string releases_from{kNewestKnown};  ///< who: an option, a file, an environment
+  const Framework* framework = nullptr;     ///< null: nobody has named one, so it is the plain loop
+  Release release;                          ///< the release of every package whose code runs
+  std::vector<Package> named_releases;      ///< the packages whose releases somebody named
+  std::string releases_from{kNewestKnown};  ///< who named them: an option, a file, an environment
   OwnRecipe own;                            ///< what only the framework can be asked for
   TrlTrainer trl = TrlTrainer::none;
   Task task = Task::causal_lm;
-  bool names_task = false;  ///< else the model's family decides
+  bool names_task = false;  ///< false: the model's family decides
   Precision precision = Precision::bf16;
-  std::optional<EightBits> eight_bits;  ///< of products, beside a precision of bf16
-  std::optional<DType> weights;  ///< dtype of the parameters; follows the precision when not given
+  std::optional<EightBits> eight_bits;  ///< for products, in addition to a precision of bf16
+  /// The dtype of the parameters; if not set, it follows from the precision.
+  std::optional<DType> weights;
   AttentionChoice attention = AttentionChoice::sdpa;
   std::int64_t micro_batch_size = 1;
   std::int64_t sequence_length = 2048;
-  bool names_sequence_length = false;  ///< else it is at most what the model has positions for
-  std::optional<std::int64_t> target_length;  ///< of encoder-decoders' labels; else the inputs'
-  std::optional<std::int64_t> num_labels;     ///< of a classifier; else the configuration's
+  /// False: it is at most the number of positions that the model has.
+  bool names_sequence_length = false;
+  /// That of an encoder-decoder's labels; if not set, the inputs'.
+  std::optional<std::int64_t> target_length;
+  /// Those of a classifier; if not set, the configuration's.
+  std::optional<std::int64_t> num_labels;
   std::int64_t gradient_accumulation = 1;
-  bool names_gradient_accumulation = false;       ///< by any of its names, or by a global batch
-  std::optional<std::int64_t> global_batch_size;  ///< sequences of a step on all GPUs, as asked
+  bool names_gradient_accumulation = false;  ///< by any of its names, or by a global batch
+  /// The sequences of a step on all GPUs, as asked for.
+  std::optional<std::int64_t> global_batch_size;
   Checkpointing checkpointing = Checkpointing::none;
   OptimizerName optimizer = OptimizerName::adamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::foreach;
   std::optional<BitsAndBytesOptim> bitsandbytes_optim;  ///< in place of the optimizer
   std::string optimizer_name;         ///< as the framework calls it; "": as the command line does
-  bool names_optimizer_impl = false;  ///< else it is what the optimizer does by default
+  bool names_optimizer_impl = false;  ///< false: the form that the optimizer has by default
   std::optional<double> max_grad_norm = 1.0;
   bool compile = false;        ///< torch.compile(model) before the plain loop
   bool torch_compile = false;  ///< Trainer's: the figures are without it, the bounds wider
   bool use_liger_kernel = false;
   bool batch_has_mask = true;  ///< tokenizers return one
-  /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
-  /// have a token before them.
+  /// The labels of a micro-batch that are not -100, if memory depends on them. If it is not set,
+  /// all labels count that have a token before them.
   std::optional<std::int64_t> scored_tokens;
   EvaluationRecipe evaluation;
   bool loads_on_host = false;  ///< before it is cut over GPUs
   ProgramRecipe program;
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;
-  /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said:
-  /// yes.
+  /// Whether peft's prepare_model_for_kbit_training is called on the quantized model. If it is not
+  /// set, it is called.
   std::optional<bool> prepare_for_kbit_training;
   ExpertLoad expert_load;
   LayoutRecipe layout;
-  std::optional<InitDevice> init_device;  ///< not said: what programs of the framework do
-  std::vector<std::string> freeze;        ///< globs over parameter names
-  std::vector<std::string> assumed;       ///< what was taken for granted where nothing was said
-  /// What was asked for and changes memory in a way that is not modelled: the figures are without
-  /// it, the bounds wider.
+  std::optional<InitDevice> init_device;  ///< if not set, what programs of the framework do
+  std::vector<std::string> freeze;        ///< globs for the names of parameters
+  std::vector<std::string> assumed;       ///< what was assumed because nothing was said
+  /// What was asked for and changes memory in a way that is not modelled. The figures are given
+  /// without it, and the bounds are wider.
   std::vector<std::string> not_modelled;
 
   bool is_of_trl() const { return trl != TrlTrainer::none; }
@@ -103,7 +108,7 @@ struct TrainRecipe {
   DType autocast_dtype() const {
     return precision == Precision::amp_fp16 ? DType::float16 : DType::bfloat16;
   }
-  /// The dtype the parameters are held in.
+  /// The dtype in which the parameters are held.
   DType parameter_dtype() const {
     if (weights) return *weights;
     if (precision == Precision::bf16) return DType::bfloat16;

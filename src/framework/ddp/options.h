@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of torch.nn.parallel.DistributedDataParallel that decide memory, by their names there
-// (torch/nn/parallel/distributed.py), plus the communication hook registered on it.
+// The options of torch.nn.parallel.DistributedDataParallel that affect memory, under their names
+// there (torch/nn/parallel/distributed.py), and the communication hook that is registered on it.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct CommHook {
 };
 
 struct Options {
-  std::optional<double> bucket_cap_mb;  ///< none: 25, and a first bucket of 1 MiB
+  std::optional<double> bucket_cap_mb;  ///< not set: 25, with a first bucket of 1 MiB
   bool gradient_as_bucket_view = false;
   bool static_graph = false;
   bool find_unused_parameters = false;
@@ -33,17 +33,17 @@ struct Options {
   Bytes bucket_bytes_cap() const {
     return static_cast<Bytes>(bucket_cap_mb.value_or(25.0) * 1024 * 1024);
   }
-  /// dist._DEFAULT_FIRST_BUCKET_BYTES where no cap was named.
+  /// dist._DEFAULT_FIRST_BUCKET_BYTES, if no cap was named.
   Bytes first_bucket_bytes() const { return bucket_cap_mb ? bucket_bytes_cap() : 1024 * 1024; }
 
   bool runs_power_sgd() const { return hook && hook->is_power_sgd; }
-  /// With a static graph the first backward tells.
+  /// With a static graph, the first backward shows which parameters are unused.
   bool searches_unused() const { return find_unused_parameters && !static_graph; }
 };
 
 Result<Options> read_options(const TrainRecipe& recipe);
 
-/// The recipe with what a communication hook does later than in the first steps.
+/// The recipe with a note of what a communication hook does only after the first steps.
 TrainRecipe resolved(TrainRecipe recipe);
 
 }  // namespace memtape::ddp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of fully_shard that decide memory, by their names there
-// (torch/distributed/fsdp/_fully_shard), and the shape of the device mesh: one axis shards, a
-// second before it replicates (HSDP).
+// The options of fully_shard that affect memory, under their names there
+// (torch/distributed/fsdp/_fully_shard), and the shape of the device mesh: one axis shards, and a
+// second one before it replicates (HSDP).
 #pragma once
 
 #include <cstdint>
@@ -26,47 +26,55 @@ struct MixedPrecision {
   bool cast_forward_inputs = true;
 };
 
-/// Which of embedding, final norm and head are units of their own: none; embedding apart and norm
-/// with head; or the same, and all three one unit where embedding and head are tied
-/// (fsdp2_prepare_model of accelerate 1.15), which stays whole after the forward.
+/// Which of embedding, final norm and head are separate units: none of them (`none`), or the
+/// embedding, and the norm together with the head (`apart`). `as_accelerate` does the same, except
+/// that all three are one unit if embedding and head are tied (fsdp2_prepare_model of accelerate
+/// 1.15); that unit stays whole after the forward.
 enum class WrappedEnds { none, apart, as_accelerate };
 
-/// Modules inside of layers that are units of their own, on a mesh of their own; what is gathered
-/// ahead is then said unit by unit (apply_fsdp of torchtitan's models/llama4/infra/parallelize.py):
-/// with a layer the next one and its inner unit, in the backward the one before and its own.
+/// Modules inside of layers that are separate units on their own mesh. Then each unit says what is
+/// gathered ahead (apply_fsdp of models/llama4/infra/parallelize.py in torchtitan): with a layer,
+/// the next layer and its inner unit; in backward, the layer before and its inner unit.
 struct InnerUnits {
-  std::string module;  ///< their name
+  std::string module;  ///< the name of these modules
   Layout mesh{{}};
   int shard_dim = 0;  ///< shard_placement_fn
 };
 
 struct Options {
   MixedPrecision mixed_precision;
-  std::optional<bool> reshard_after_forward;  ///< none: all but the root
-  std::optional<std::int64_t> reshard_to;     ///< to so many shards, not to all
-  bool cpu_offload = false;                   ///< CPUOffloadPolicy
-  bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
-  bool tells_last_backward = true;            ///< set_is_last_backward while accumulating
-  bool wraps_layers = true;                   ///< each layer is a unit; else all is one
+  std::optional<bool> reshard_after_forward;  ///< not set: true for all units except the root
+  /// The number of shards to which it reshards, if not to all.
+  std::optional<std::int64_t> reshard_to;
+  bool cpu_offload = false;  ///< CPUOffloadPolicy
+  /// Set_reshard_after_backward, while gradients are accumulated.
+  bool reshard_after_backward = true;
+  bool tells_last_backward = true;  ///< set_is_last_backward, while gradients are accumulated
+  bool wraps_layers = true;         ///< each layer is a unit; false: everything is one unit
   WrappedEnds ends = WrappedEnds::none;
-  bool ties_shards = false;  ///< the program ties embedding and head again once they are shards
-  /// Of every layer so many that follow it are given to set_modules_to_forward_prefetch, so many
-  /// before it to set_modules_to_backward_prefetch, the nearest first.
+  /// The program ties embedding and head again after they have become shards.
+  bool ties_shards = false;
+  /// For each layer, this many of the layers that follow it are given to
+  /// set_modules_to_forward_prefetch, and this many of those before it to
+  /// set_modules_to_backward_prefetch, the nearest first.
   std::int64_t forward_prefetch = 0, backward_prefetch = 0;
-  /// accelerate is given a PeftModel, whose base it looks up by the base's own prefix: where that
-  /// is "model" it finds another model there, and no norm among its children (_find_final_norm).
+  /// accelerate gets a PeftModel and looks up its base by the prefix of the base itself. If that is
+  /// "model", it finds another model there, which has no norm among its children
+  /// (_find_final_norm).
   bool is_peft_model = false;
-  bool is_stage = false;  ///< of a pipeline: ends that are not there are other stages'
-  /// ignored_params of accelerate: 4-bit weights packed into bytes stay whole on every rank.
+  bool is_stage = false;  ///< a stage of a pipeline: ends that it lacks belong to other stages
+  /// ignored_params of accelerate: 4-bit weights that are packed into bytes stay whole on every
+  /// rank.
   bool ignores_integers = false;
-  bool keeps_last_layer = false;   ///< the last layer is not resharded after forward
-  Layout mesh{{}};                 ///< axes "replicate" and "shard"
-  bool mesh_has_replicas = false;  ///< the program's mesh has that axis, if of one rank
+  bool keeps_last_layer = false;  ///< the last layer is not resharded after forward
+  Layout mesh{{}};                ///< its axes are "replicate" and "shard"
+  /// The mesh of the program has the axis of replicas, even if with one rank.
+  bool mesh_has_replicas = false;
   std::optional<InnerUnits> inner;
-  int shard_dim = 0;               ///< of the unit's parameters
+  int shard_dim = 0;               ///< the dimension along which the unit's parameters are divided
   bool divides_gradients = false;  ///< set_gradient_divide_factor
-  /// Over parameters that are DTensors already: a gradient in the placement of its parameter
-  /// (FSDPParam._get_grad_inner_tensor).
+  /// For parameters that are DTensors already: brings a gradient into the placement of its
+  /// parameter (FSDPParam._get_grad_inner_tensor).
   std::function<ghost::Tensor(const ghost::Tensor& parameter, ghost::Tensor gradient)>
       local_gradient;
   /// register_post_accumulate_grad_hook of a sharded parameter, which foreach_reduce calls.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// llama.cpp as an engine of `memtape serve`: weights, caches and compute buffers per device, as
-// llama-server allocates them. The version is v0.5.0 (September 2026).
+// llama.cpp as an engine of `memtape serve`: its weights, caches and compute buffers on each
+// device, as llama-server allocates them. The version is v0.5.0 (September 2026).
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace memtape::llamacpp {
 
 Result<ServeAnswer> serve(const ServeRequest& request);
 
-/// llama.cpp's own spellings (common/arg.cpp), beside the contract's common ones.
+/// llama.cpp's own spellings (common/arg.cpp), beside those that all engines share.
 inline constexpr std::array kFlags{
     ServeFlag{"--ctx-size -c --max-model-len", "N",
               "tokens of context; 0: what the model was trained for"},

@@ -13,10 +13,11 @@
 
 namespace memtape::torch {
 
-/// The one target of a LoraConfig that names none: peft chooses by the model's type.
+/// The only target of a LoraConfig that names none: peft chooses the targets by the type of the
+/// model.
 inline constexpr std::string_view kDefaultLoraTargets = "peft's default";
 
-/// peft's choice for a family; none for those it does not know.
+/// peft's choice for a family. It is empty for families that peft does not know.
 std::vector<std::string> default_lora_targets(std::string_view family);
 
 /// check_target_module_exists: `target` is the whole name, or its end after a dot.

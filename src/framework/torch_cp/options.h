@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a context parallel program: how keys and values go round (set_rotate_method), and
-// whether the same GPUs shard the model by fully_shard.
+// The options of a context parallel program: how keys and values go around (set_rotate_method), and
+// whether the same GPUs also shard the model by fully_shard.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// pipeline_llm's options and how it shares out a model's modules
-// (distributed/pipeline_parallel.py): embedding, and norm with head, count as so many layers each;
-// stages that come first get the layers that do not divide. The local batch is cut into
-// micro-batches.
+// The options of pipeline_llm, and how it distributes the modules of a model
+// (distributed/pipeline_parallel.py). The embedding counts as a number of layers, and so do the
+// norm and head together. If the layers do not divide, the first stages get one more. The local
+// batch is divided into micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct PipelineWords {
 struct PipelineOptions {
   torch_pp::Options schedule;
   std::int64_t microbatch_size = 1;
-  std::vector<family::StageRange> stages;  ///< of the whole pipeline
+  std::vector<family::StageRange> stages;  ///< those of the whole pipeline
 };
 
 /// Of a model of `layers`, over recipe.layout.pp ranks.

@@ -12,10 +12,10 @@ namespace memtape::transformers {
 
 Result<ServeAnswer> serve(const ServeRequest& request);
 
-/// The run beneath that answer.
+/// The run from which that answer is made.
 Result<GenerateRun> run_generate(const ServeRequest& request);
 
-/// GenerationConfig's names, beside the contract's.
+/// The names of GenerationConfig, beside those that all engines share.
 inline constexpr std::array kServeFlags{
     ServeFlag{"--dtype", "{bfloat16,float16,float32}", "of weights and activations (bfloat16)"},
     ServeFlag{"--attention --attn-implementation", "{eager,sdpa}",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// vLLM as an engine of `memtape serve`: a worker's start-up is run on ghost tensors and put through
-// the allocator, and what is left of the budget becomes the KV cache. The version is 0.32.0 (V1
-// engine, V2 model runner).
+// vLLM as an engine of `memtape serve`: the start-up of a worker runs on ghost tensors and is
+// played through the allocator, and what is left of the budget becomes the KV cache. The version is
+// 0.32.0 (V1 engine, V2 model runner).
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace memtape::vllm {
 
 Result<ServeAnswer> serve(const ServeRequest& request);
 
-/// vLLM's own spellings (vllm/engine/arg_utils.py), beside the contract's common ones. Flags that
-/// change no memory are taken without a line of help.
+/// vLLM's own spellings (vllm/engine/arg_utils.py), beside those that all engines share. Flags that
+/// do not change memory are accepted without a line of help.
 inline constexpr std::array kFlags{
     ServeFlag{"--max-model-len --max_model_len", "N", "tokens of prompt and answer; -1: what fits"},
     ServeFlag{"--max-num-seqs", "N", "requests at a time"},
@@ -101,7 +101,7 @@ inline constexpr std::array<MeantFlag, 2> kMeant{
     {{"--batch-size", "--max-num-seqs N: requests at a time"},
      {"--mmproj", "vLLM reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
 
-/// The image's entry point is that of its Dockerfile.
+/// The entry point of the image is that of its Dockerfile.
 inline constexpr PlannedServer kPlanned{.tensor_parallel = "tensor-parallel-size",
                                         .length = "max-model-len",
                                         .sequences = "max-num-seqs",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Argument: a field of TrainingArguments or of one of trl's configurations, as one row: its name, how
-// its value is typed, its default there, and what it says to a TrainRecipe. As HfArgumentParser
-// takes them, a value may be left out, and of an argument that is said again the last counts.
+// Argument: a field of TrainingArguments or of one of trl's configurations, as one row: its name,
+// the type of its value, its default there, and what it changes in a TrainRecipe. As
+// HfArgumentParser does, it accepts an argument without a value; if an argument is given again, the
+// last one counts.
 #pragma once
 
 #include <span>
@@ -15,14 +16,14 @@ namespace memtape::transformers {
 
 using Argument = TrainOption;
 
-/// A row; without a setter no block of a step depends on the argument, and its value is not read.
+/// A row. Without a setter, no block of a step depends on the argument, and its value is not read.
 constexpr Argument field(std::string_view spelling, option::Kind kind,
                          std::string_view default_text = {},
                          option::Setter<TrainRecipe> set = nullptr) {
   return {{spelling, "[VALUE]", {}, {}, kind, default_text}, set};
 }
 
-/// None, as Python spells it, is a value, too.
+/// The value may also be None, as Python spells it.
 constexpr Argument or_none(Argument argument) {
   argument.word = "None";
   return argument;
@@ -47,30 +48,30 @@ Result<void> to_trainer(const option::Said& said, TrainRecipe& recipe) {
   return option::put<path...>(said, trainer_of(recipe));
 }
 
-/// Whether a choice is the one of that index.
+/// Writes whether the choice is the one with that index.
 template <std::int64_t index, auto... path>
 Result<void> put_is(const option::Said& said, TrainRecipe& recipe) {
   return option::put_is<index, path...>(said, trainer_of(recipe));
 }
 
-/// Whether a number is given and does something: it does nothing at `nothing`.
+/// Writes whether a number is given and has an effect, which it has not if it equals `nothing`.
 template <int nothing, auto... path>
 Result<void> put_unless(const option::Said& said, TrainRecipe& recipe) {
   const option::Value does = said.real() != nothing;
   return to_trainer<path...>({said.option, said.text, does}, recipe);
 }
 
-/// Whether a value is given.
+/// Writes whether a value is given.
 template <auto... path>
 Result<void> put_given(const option::Said& said, TrainRecipe& recipe) {
   const option::Value is_given = !std::holds_alternative<std::monostate>(said.value);
   return to_trainer<path...>({said.option, said.text, is_given}, recipe);
 }
 
-/// What is modelled at its default alone.
+/// For an argument that is modelled only at its default.
 Result<void> keep(const option::Said& said, TrainRecipe& recipe);
 
-/// A value that is read, and changes nothing.
+/// For a value that is read and changes nothing.
 inline Result<void> pass(const option::Said&, TrainRecipe&) { return {}; }
 
 }  // namespace memtape::transformers

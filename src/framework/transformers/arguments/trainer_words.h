@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// memtape's own options in Trainer's words: adapters become peft's LoraConfig, rounded weights a
-// BitsAndBytesConfig, optimizers that only Trainer has its optim; and the recipe --qlora stands for.
+// Expresses memtape's own options in Trainer's words: adapters become peft's LoraConfig, rounded
+// weights become a BitsAndBytesConfig, and optimizers that only Trainer has become its optim. It
+// also has the recipe for which --qlora stands.
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ namespace memtape::transformers {
 /// `--framework transformers` in its own words, those of others as they are.
 Result<NamedValues> in_trainer_words(NamedValues given);
 
-/// A JSON object with these members, which take the place of those that it has.
+/// A JSON object with these members, which replace those that it has.
 std::string with_members(const std::string& object, std::span<const NamedValue> members);
 
 }  // namespace memtape::transformers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// transformers' TrainingArguments (5.17, training_args.py) by their own names, and beside them a few
-// of programs that put something in Trainer's place (LLaMA-Factory, axolotl, peft).
+// transformers' TrainingArguments (5.17, training_args.py) under their own names, and a few
+// arguments of programs that replace parts of Trainer (LLaMA-Factory, axolotl, peft).
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace memtape::transformers {
 
-/// All arguments: TrainingArguments', then those of trl's configurations.
+/// All arguments: those of TrainingArguments, and then those of trl's configurations.
 std::span<const Argument> training_arguments();
 bool is_training_argument(std::string_view name);
 std::vector<std::string_view> training_argument_names();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrlConfig: one of trl's configurations (1.16: SFTConfig, DPOConfig ...). All of them are
-// TrainingArguments with more fields, many of which several have under one name; what a field means
-// is decided by the trainer: the one that --trainer names, or the one whose own field is given.
+// TrainingArguments with more fields, many of which occur in several configurations under one name.
+// The trainer decides what a field means: it is the one that --trainer names, or the one whose own
+// field is given.
 #pragma once
 
 #include <array>
@@ -18,8 +19,8 @@ using Trainers = unsigned;
 inline constexpr Trainers kOfSft = 1, kOfDpo = 2, kOfReward = 4, kOfGrpo = 8, kOfKto = 16,
                           kOfRloo = 32, kOfCpo = 64, kOfOrpo = 128;
 
-/// A field and the configurations in which it means the same. It is the first one's own: given
-/// without --trainer, it asks for that trainer.
+/// A field, and the configurations in which it has the same meaning. It belongs to the first of
+/// them: if it is given without --trainer, it asks for that trainer.
 struct TrlField {
   Trainers of;
   Argument argument;
@@ -27,22 +28,23 @@ struct TrlField {
 
 struct TrlConfig {
   TrlTrainer which;
-  std::string_view trainer;               ///< as --trainer names it: "dpo"
+  std::string_view trainer;               ///< the name for --trainer: "dpo"
   std::string_view name;                  ///< "DPOConfig"
-  void (*begin)(TrainerRecipe& trainer);  ///< the trainer's recipe, with its defaults
-  const TrlConfig* base = nullptr;        ///< whose fields it takes over, but for some
+  void (*begin)(TrainerRecipe& trainer);  ///< makes the recipe of the trainer, with its defaults
+  /// The configuration whose fields it takes over, except for some.
+  const TrlConfig* base = nullptr;
 
   Trainers bit() const { return 1U << (static_cast<unsigned>(which) - 1); }
   void start(TrainRecipe& recipe) const;
   std::vector<std::string_view> own_names() const;  ///< "packing"
   bool has_own(std::string_view field) const;
-  /// Null where it has none such.
+  /// It is null if there is no such field.
   const Argument* find(std::string_view field) const;
 };
 
 extern const TrlConfig kSft, kDpo, kReward, kKto, kCpo, kOrpo, kGrpo, kRloo;
 
-/// By the trainers that have them first, in the order of trl_configs().
+/// In the order of the trainers that have them first, which is that of trl_configs().
 std::span<const TrlField> trl_fields();
 std::span<const TrlConfig* const> trl_configs();
 
@@ -55,11 +57,11 @@ Result<void> set_trl_field(const option::Said& said, TrainRecipe& recipe);
 inline constexpr auto kTrainerNames = std::to_array<std::string_view>(
     {"trainer", "sft", "dpo", "reward", "grpo", "kto", "rloo", "cpo", "orpo", "none",
      "llama-factory-dpo", "llama-factory-kto", "llama-factory-rm"});
-/// The trainer that is asked for, with its defaults.
+/// Starts the trainer that is asked for, with its defaults.
 void start_trainer(std::span<const NamedValue> options, TrainRecipe& recipe);
-/// Sequences are cut to max_length.
+/// Cuts sequences to max_length.
 void cut_sequences(TrainRecipe& recipe);
-/// What follows from all fields of the trainer together.
+/// Settles what follows from all fields of the trainer together.
 Result<void> settle_trl(TrainRecipe& recipe);
 
 }  // namespace memtape::transformers
