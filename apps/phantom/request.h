@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PhantomRequest: phantom GPUs of a kind, and how a program is run on them.
+// PhantomRequest: phantom GPUs of one kind, and how a program runs on them.
 #pragma once
 
 #include <optional>
@@ -19,22 +19,23 @@ struct PhantomRequest {
   std::vector<std::string> command;
   Gpu gpu;
   int gpus = 1;
-  std::optional<int> rank, world;  ///< the program plays one rank of many
+  std::optional<int> rank, world;  ///< the program is one rank of many
   Bytes total_bytes = 0, context_bytes = 0;
-  int stop_after = 0;      ///< optimizer steps; 0: never
-  int most_reads = 10000;  ///< equal reads of one line without progress; 0: any number
+  int stop_after = 0;      ///< the optimizer steps after which it stops; 0: never
+  int most_reads = 10000;  ///< the most equal reads at one line without progress; 0: any number
   std::string placement = "linux", events = "complete", values = "steer", host_init = "skip";
-  double imbalance = 1;  ///< of invented routing: the fullest expert in times of the mean
+  /// For invented routing: the load of the fullest expert divided by the mean.
+  double imbalance = 1;
   Bytes backing = 0;
   int lone_byte = 1;
-  std::optional<std::int64_t> history;  ///< allocator events that are kept
+  std::optional<std::int64_t> history;  ///< the number of allocator events that are kept
   bool json = false,
-       quiet = false;    ///< the answer; the program's own output then goes to standard error
-  std::string snapshot;  ///< file, or ""
-  bool tape = false;     ///< the agent writes the allocator's events down
+       quiet = false;    ///< only the answer; the program's own output then goes to standard error
+  std::string snapshot;  ///< the file, or ""
+  bool tape = false;     ///< the agent writes down the allocator's events
 };
 
-/// Of options by name, values as typed.
+/// Reads options by name, with their values as typed.
 Result<PhantomRequest> phantom_request(const NamedValues& options,
                                        std::vector<std::string> command);
 

@@ -9,7 +9,7 @@
 
 namespace memtape::answer {
 
-/// What is said to a command: words as a shell has them, or a program's values.
+/// What was said to a command: words as a shell passes them, or values from a program.
 struct Told {
   option::Arguments words = {};
   bool is_values = false;
@@ -36,12 +36,13 @@ option::Syntax fits_syntax();
 option::Syntax launch_syntax();
 /// Whether it is asked of servers alone.
 bool is_server_question(std::string_view name);
-/// The engine that is told decides which flags there are, single dashes with several letters among
-/// them (-ngl).
+/// The engine that was named decides which flags there are. Some of them have several letters after
+/// a single dash (-ngl).
 Result<option::Syntax> serve_syntax(const Told& told);
 
 OutputOptions output_of(const option::Words& words);
-/// `model`: the operand that names it; `besides`: options that say nothing about the question.
+/// `model` is the number of the operand that names the model. `besides` are options that say
+/// nothing about the question.
 RawOptions asked_of(const option::Words& words, std::size_t model = 0,
                     std::span<const option::Option> besides = {});
 Result<ServeCommand> server_of(const option::Words& words, std::size_t model = 0,

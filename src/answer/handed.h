@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handed: the outside of a request as its caller hands it over - files by name, the beginnings of
-// large ones, variables - for programs that have no disk (a web page) or keep it to themselves.
-// What a reader asks for beyond that is noted, so that the caller can bring it and ask again.
+// Handed: what lies outside of a request, as the caller hands it over: files by name, the
+// beginnings of large files, and variables. It is for programs that have no disk (a web page) or do
+// not give access to it. If a reader asks for more, that is noted, so that the caller can bring it
+// and ask again.
 #pragma once
 
 #include <string>
@@ -15,11 +16,11 @@ namespace memtape::answer {
 
 struct HandedFile {
   std::string_view name;
-  std::string_view bytes;  ///< from its beginning, as many as there are at hand
-  Bytes size = 0;          ///< of the whole file
+  std::string_view bytes;  ///< as many bytes from its beginning as there are
+  Bytes size = 0;          ///< that of the whole file
 };
 
-/// A file, or more of one, that the answer needs: its first `bytes` bytes; 0: as a whole.
+/// A file, or more of one, that the answer needs: its first `bytes` bytes; 0 means the whole file.
 struct Wanted {
   std::string name;
   Bytes bytes = 0;
@@ -27,7 +28,7 @@ struct Wanted {
 
 class Handed final : public Outside {
  public:
-  /// `files` must outlive it. `config`: the text of the model's config.json, or "".
+  /// `files` must outlive it. `config` is the text of the model's config.json, or "".
   Handed(std::vector<HandedFile> files, std::string config, NamedValues variables,
          NamedReleases installed)
       : files_(std::move(files)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of options as data, for what is made of them: the Python package, schemas of requests,
-// programs that draw requests.
+// The tables of options as data, from which other things are made: the Python package, schemas of
+// requests, and programs that draw requests.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace memtape::answer {
 /// Whose option it is: an engine's, by its name, of "transformers"' TrainingArguments, or "memtape"'s.
 std::string_view source_of(const option::Option& option);
 
-/// Every option of train, serve with its engines, and plan.
+/// All options of train, of serve with each of its engines, and of plan.
 std::string options_json();
 
-/// What `memtape COMMAND --help --json` prints: the command's operands and options.
+/// The output of `memtape COMMAND --help --json`: the operands and options of the command.
 std::string help_json(const option::Syntax& syntax);
 
 }  // namespace memtape::answer

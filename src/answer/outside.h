@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outside: what a request may name that lies outside of it - models, files, variables, an installed
-// Python, threads. The rooms have none of these: who asks brings them. The program has the disk and
-// the network (apps/cli/outside_process.h), the library what its caller hands over
+// Outside: what a request may name that lies outside of it: models, files, variables, an installed
+// Python, threads. The rooms have no access to these, so whoever asks brings them. The program has
+// the disk and the network (apps/cli/outside_process.h); the library has what its caller hands over
 // (answer/handed.h).
 #pragma once
 
@@ -24,7 +24,7 @@ namespace memtape::answer {
 
 class Outside : public Files {
  public:
-  /// The model of that name: of the catalog, the hub or a file.
+  /// The model of that name, from the catalog, the hub or a file.
   virtual Result<ModelSource> model(const std::string& name) const = 0;
 
   /// The header of a .gguf file with all its splits.
@@ -42,7 +42,7 @@ class Outside : public Files {
   /// A variable of the environment.
   virtual std::optional<std::string> variable(std::string_view name) const = 0;
 
-  /// The followed packages of a Python environment ("": the one that is active, which may be none).
+  /// The known packages of a Python environment. "" means the active environment, if there is one.
   virtual Result<NamedReleases> installed(const std::string& python) const = 0;
 
   /// The containers of the files that `request` names.
@@ -51,7 +51,7 @@ class Outside : public Files {
   /// The figures of the real step, for --real.
   virtual Result<TrainAnswer> recorded(const RawOptions& options) const = 0;
 
-  /// Who share the work.
+  /// The workers that share the work.
   virtual Workers workers() const { return {}; }
 };
 

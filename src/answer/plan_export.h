@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--export DIR` of `memtape plan`: the files that launch one of its plans, put beside the answer.
-// Who asks writes them.
+// `--export DIR` of `memtape plan`: the files that launch one of its plans, as a part of the
+// answer. Whoever asks writes them.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ namespace memtape::answer {
 struct ExportRequest {
   std::string folder;
   std::size_t plan = 1;
-  bool force = false;  ///< write over files that are there
+  bool force = false;  ///< overwrite files that exist
 };
 
-/// What plan's own options say of an export; nothing where none is asked for.
+/// What plan's own options say about an export, or nothing if none is asked for.
 Result<std::optional<ExportRequest>> export_request(const NamedValues& values);
 
-/// Puts the files of the plan that is asked for into the answer; nothing where no plan fits.
+/// Adds the files of the plan that is asked for to the answer. It adds nothing if no plan fits.
 Result<void> add_files(const ExportRequest& request, const std::string& model, const Config& config,
                        const PlanQuestion& question, const Outside& outside, PlanAnswer& answer);
 Result<void> add_server_files(const ExportRequest& request, const std::string& model,

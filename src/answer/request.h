@@ -25,12 +25,13 @@ namespace memtape::answer {
 enum class Form { json, text, html, csv, explain, snapshot, timeline, argv };
 
 struct Request {
-  std::vector<std::string> argv;  ///< the command line, without the program's name
-  std::string command, model;     ///< in place of argv: "plan train", what it is asked of
+  std::vector<std::string> argv;  ///< the command line without the program's name
+  /// These replace argv: the command, such as "plan train", and its operand.
+  std::string command, model;
   std::vector<option::GivenValue> options;
-  std::string config;  ///< JSON, or ""
+  std::string config;  ///< JSON text, or ""
   NamedValues files, environment, installed;
-  std::string place;  ///< where these are installed
+  std::string place;  ///< the folder in which these are installed
   Form form = Form::json;
 };
 

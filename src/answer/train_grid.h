@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer of --grid: what each cell of two options' values needs.
+// The answer of --grid: what each combination of the values of two options needs.
 #pragma once
 
 #include "answer/train_question.h"
@@ -13,13 +13,13 @@ struct GridAxis {
 
 struct Grid {
   std::string model, title;
-  std::vector<GridAxis> axes;        ///< one, or the rows' and the columns'
+  std::vector<GridAxis> axes;        ///< one axis, or one for the rows and one for the columns
   std::vector<VariantAnswer> cells;  ///< row by row
   bool strict = false;
 
   std::size_t columns() const { return axes.size() > 1 ? axes[1].values.size() : 1; }
   NamedValues changes(std::size_t cell) const;
-  /// Whether any cell does.
+  /// Whether any of the cells fits.
   bool fits() const;
 };
 

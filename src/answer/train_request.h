@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training request: the options of `memtape train` as typed, given their meaning and answered.
-// The train command, the scoreboard and the tape comparison all go through here.
+// A training request: gives the options of `memtape train` their meaning and answers them. The
+// train command, the scoreboard and the comparison of tapes all use it.
 #pragma once
 
 #include "answer/options.h"
@@ -14,12 +14,12 @@ namespace memtape::answer {
 struct TrainRequest {
   TrainRecipe recipe;
   DeviceSetup device;
-  NamedValues values;  ///< with the text of files
-  /// The recipe of other values, all else alike.
+  NamedValues values;  ///< with files replaced by their text
+  /// The recipe for other values, with everything else unchanged.
   std::function<Result<TrainRecipe>(std::span<const NamedValue>)> read;
 };
 
-/// Recipe and device of the options; an option that the dialect does not model is an error that
+/// The recipe and the device of the options. If the dialect does not model an option, the error
 /// names it.
 Result<TrainRequest> train_request(const RawOptions& options, const Outside& outside);
 

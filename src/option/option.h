@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Option: what somebody may say to a command, declared once, as data. Reading the words of a command
-// line, ranges, "did you mean", --help, docs/options.md, the schema for programs, what shells offer
-// and the names in Python all come from the tables of options.
+// Option: what can be said to a command, declared once, as data. The tables of options are the
+// source of everything else: reading the words of a command line, ranges, "did you mean", --help,
+// docs/options.md, the schema for programs, the completions in shells, and the names in Python.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace memtape::option {
 
-/// How a value is typed, and which values there are.
+/// These say how a value is typed, and which values there are.
 struct Text {};   ///< anything
-struct OnOff {};  ///< true, yes, 1 or nothing; false, no or 0
-enum class Unit : std::uint8_t { none, tokens, bytes };  ///< 8k tokens, 24GiB
+struct OnOff {};  ///< true, yes, 1 or no value; false, no or 0
+enum class Unit : std::uint8_t { none, tokens, bytes };  ///< none, 8k tokens, or 24GiB
 struct Whole {
   std::int64_t least = 1, most = (std::int64_t{1} << 31) - 1;
   Unit unit = Unit::none;
@@ -32,28 +32,32 @@ struct Choice {
 };
 using Kind = std::variant<Text, OnOff, Whole, Real, Choice>;
 
-/// Which commands take an option of `train`, too.
+/// The commands that also take an option of `train`.
 enum Commands : std::uint8_t { kTrainAlone = 0, kOfPlan = 1, kOfLaunch = 2, kAll = 3 };
 
 struct Option {
-  std::string_view spellings;  ///< "--ctx-size -c": the first is its name; '-' and '_' are alike
-  std::string_view form = {};  ///< of the value: "N"; "": a switch; "[N]": it may be left out
+  std::string_view spellings;  ///< "--ctx-size -c": the first is its name; '-' and '_' are the same
+  /// The form of the value: "N"; "" for a switch; "[N]" if it may be left out.
+  std::string_view form = {};
   std::string_view help =
       {};  ///< one line, without the default; "{}" stands for the choices, and ""
            ///< keeps it out of the help
   std::string_view group = {};
   Kind kind = {};
-  std::string_view default_text = {};  ///< what holds where nobody says it, in parentheses behind
-                                       ///< the help
-  std::string_view word = {};          ///< in place of a number: "none", "all"
-  std::string_view sets = {};   ///< "--precision": options whose business it decides; what both
-                                ///< say has to agree
-  std::string_view meant = {};  ///< "--bs --mbs": no names of it, but words that people type for it
-  /// Whether its value says what the others do (option/agreement.h); null: by the values.
+  /// What holds if nobody says it, shown in parentheses after the help.
+  std::string_view default_text = {};
+  std::string_view word = {};  ///< replaces a number: "none", "all"
+  /// The options that it decides, such as "--precision"; both must say the same.
+  std::string_view sets = {};
+  /// Words that people type for it, though they are not its names: "--bs --mbs"
+  std::string_view meant = {};
+  /// Whether its value says the same as the others (option/agreement.h). If it is null, the values
+  /// are compared.
   using Agrees = bool (*)(std::string_view value, std::span<const NamedValue> given);
   Agrees agrees = nullptr;
   Commands commands = kAll;
-  bool repeatable = false;  ///< said twice it adds up; of others that is a mistake
+  /// If it is given twice, both count; for other options that is a mistake.
+  bool repeatable = false;
 
   /// The first spelling without its dashes: "ctx-size".
   constexpr std::string_view name() const {
@@ -71,7 +75,7 @@ struct Option {
 
   /// The help with the choices in their place.
   std::string help_text() const;
-  /// The line of help with the default.
+  /// The line of help, with the default.
   std::string help_line() const;
 
   template <class T>
@@ -96,7 +100,7 @@ Table table_of(const Rows& rows) {
   return table;
 }
 
-/// Calls `use` with each word of a list with spaces between until it returns true.
+/// Calls `use` with each word of a list that is separated by spaces, until `use` returns true.
 template <class F>
 bool any_word(std::string_view words, F&& use) {
   while (!words.empty()) {
@@ -116,22 +120,22 @@ void each_word(std::string_view words, F&& use) {
   });
 }
 
-/// Whether a list of spellings, "--seed --run_name", has that name.
+/// Whether a list of spellings, such as "--seed --run_name", contains that name.
 bool lists(std::string_view spellings, std::string_view name);
 
-bool is_same_name(std::string_view a, std::string_view b);  ///< '-' and '_' are alike
+bool is_same_name(std::string_view a, std::string_view b);  ///< '-' and '_' are the same
 
-/// The option that is spelled so, dashes included, else one whose name differs in '-' and '_'
-/// alone; or null.
+/// The option with that spelling, including its dashes, or else the one whose name differs only in
+/// '-' and '_'. It is null if there is none.
 const Option* find(const Table& table, std::string_view typed);
-/// By its first name without dashes; or null.
+/// The option with that first name, without dashes, or null.
 const Option* named(const Table& table, std::string_view name);
 
-/// The names in a form like "{linux,first-fit}", all but "...".
+/// The names in a form like "{linux,first-fit}", except "...".
 std::vector<std::string> listed_choices(std::string_view form);
 
-/// "did you mean --micro-batch-size?" for a word that is no option: by what people mean by it, else
-/// by what is spelled alike; "" where nothing is near.
+/// "did you mean --micro-batch-size?" for a word that is no option. It looks for what people mean
+/// by the word, and then for similar spellings. It is "" if nothing is near.
 std::string near_option(const Table& table, std::string_view typed);
 
 }  // namespace memtape::option
