@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch command with some of its options changed, as it would be typed.
+// A launch command in which some options are changed, as it would be typed.
 #pragma once
 
 #include "launch/translation.h"
@@ -9,7 +9,8 @@ namespace memtape::exports {
 /// An option of the engine and its new value.
 using Change = std::pair<std::string, std::string>;
 
-/// `typed` (what stood after the --) with the changes made where the flag is, else at its end.
+/// `typed` (what stood after the --) with the changes. A change is made where the flag is, or else
+/// at the end.
 std::string corrected_command(const launch::Translation& translation,
                               std::span<const std::string> typed, std::span<const Change> changes);
 

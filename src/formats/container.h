@@ -12,15 +12,15 @@ namespace memtape {
 
 struct Container {
   std::string name, image;
-  std::vector<std::string> entry_point;  ///< in place of the image's own, where it is given
+  std::vector<std::string> entry_point;  ///< replaces the image's own, if it is given
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> environment;
   std::optional<std::int64_t> gpus;
   int line = 0;  ///< where its file describes it
 };
 
-/// The containers of one file after another: services of one name are one (the merge rules of the
-/// Compose specification: words and images are replaced, variables and devices come together).
+/// Adds the containers of the next file. Services with the same name become one, by the merge rules
+/// of the Compose specification: words and images are replaced, variables and devices are added.
 void merge_containers(std::vector<Container>& into, std::vector<Container> more);
 
 }  // namespace memtape

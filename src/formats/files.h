@@ -16,7 +16,7 @@ class Files {
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
 
-  /// The whole text; an Error that names the file when it cannot be read.
+  /// The whole text. If the file cannot be read, the Error names it.
   virtual Result<std::string> read(const std::string& path) const = 0;
 };
 

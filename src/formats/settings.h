@@ -43,16 +43,16 @@ class Settings {
  public:
   /// Sets a value; the last one counts.
   void set(GivenSetting setting);
-  /// A text that stands at `where`.
+  /// Sets a text whose place is `where`.
   void set_text(std::string_view name, std::string text, std::string_view where);
   void set_all(const Settings& more);
   /// Sets each member of a mapping that was read from `file`.
   void set_all(const YamlNode& mapping, std::string_view file);
-  /// The same, where the members of mappings are settings of their own: SECTION.NAME. Those are
-  /// `sections`; without any, all that are.
+  /// The same, except that the members of mappings are separate settings: SECTION.NAME. This
+  /// applies to the mappings in `sections`, or to all mappings if that is empty.
   void set_flat(const YamlNode& mapping, std::string_view file,
                 std::span<const std::string_view> sections = {}, const std::string& before = {});
-  /// Each member of a setting that is a mapping, as NAME.MEMBER.
+  /// Sets each member of a setting that is a mapping, as NAME.MEMBER.
   void set_members(std::string_view name, std::string_view file);
 
   const GivenSetting* find(std::string_view name) const;
@@ -72,7 +72,7 @@ class Settings {
   /// misspelt). It returns a line for each name that is ignored or whose effect is not modelled.
   Remarks check_names(const KnownNames& known);
 
-  /// The first failure is kept.
+  /// Records a failure. Only the first one is kept.
   void fail(const GivenSetting& setting, std::string what, std::string hint = {});
   void fail(tl::unexpected<Error> error);
   const std::optional<Error>& failure() const { return failure_; }
@@ -87,7 +87,7 @@ class Settings {
 /// anything else as JSON.
 std::string option_text(const YamlNode& value);
 
-/// The settings of a file in YAML or JSON: of its text, or as it lies among `files`.
+/// The settings of a file in YAML or JSON, either of its text or by its name in `files`.
 Result<Settings> read_settings(std::string_view text, std::string_view file);
 Result<Settings> read_settings_file(const Files& files, const std::string& path,
                                     std::span<const std::string_view> flat_sections = {});

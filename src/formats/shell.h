@@ -21,7 +21,7 @@ std::vector<std::string> shell_words(std::string_view text);
 /// The commands of a script, each as its words. They are split at newlines, ;, &, && and ||.
 std::vector<std::vector<std::string>> shell_commands(std::string_view script);
 
-/// NAME=value, as a shell takes it before a command; nothing for other words.
+/// NAME=value, as a shell accepts it before a command. It is nothing for other words.
 std::optional<std::pair<std::string, std::string>> shell_assignment(std::string_view word);
 
 /// Quotes a word so that a shell reads it back.
@@ -32,11 +32,12 @@ std::string shell_quoted(std::string_view word);
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 std::string with_variables(std::string_view text, const Lookup& lookup);
 
-/// The words of a command with their variables filled in; "$@" stands for `given`.
+/// The words of a command with their variables filled in. "$@" stands for `given`.
 std::vector<std::string> filled_words(std::span<const std::string> words,
                                       std::span<const std::string> given, const Lookup& lookup);
 
-/// A script with its own folder where it asks for it: $(dirname "$0").
+/// A script in which $(dirname "$0"), by which it asks for its own folder, is replaced by that
+/// folder.
 std::string with_script_folder(std::string_view script, std::string_view folder);
 
 }  // namespace memtape

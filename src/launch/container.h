@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that name a compose or Kubernetes file. A container of such a file is said as the
-// `docker run` command that starts it.
+// The commands that name a compose file or a Kubernetes file. A container of such a file is
+// expressed as the `docker run` command that starts it.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,8 @@ std::vector<Flag> as_served_by(const ServeEngine& engine, std::span<const Flag> 
 
 namespace memtape::data {
 
-std::span<const launch::Flag> megatron_arguments();  ///< meanings: the attributes that they set
+/// Their meanings are the attributes that they set.
+std::span<const launch::Flag> megatron_arguments();
 launch::FlagTable accelerate_flags();
 launch::FlagTable compose_flags();
 launch::FlagTable deepspeed_flags();

@@ -31,8 +31,8 @@ struct Flag {
   /// it.
   std::string_view meaning = {};
   bool is_count = false;  ///< a number that may have a unit: "8k"
-  /// Of a program that checks values: "int", "float", "text", one of "=a|b", or what the flag alone
-  /// stands for ("true").
+  /// For a program that checks values: "int", "float", "text", one of "=a|b", or what the flag
+  /// stands for without a value ("true").
   std::string_view value = {};
 };
 
@@ -55,7 +55,8 @@ struct ReadFlags {
   /// The number of words that were read; not all, if it stopped at an operand.
   std::size_t end = 0;
 
-  /// The last flag of that meaning (or name, when it has none); null where there is none.
+  /// The last flag with that meaning, or with that name if it has no meaning. It is null if there
+  /// is none.
   const GivenFlag* last(std::string_view meaning) const;
   /// The last value of a flag with that meaning, or with that name if it has no meaning.
   std::optional<std::string> value(std::string_view meaning) const;
@@ -77,7 +78,8 @@ Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const
 /// An Error for a word that belongs to no flag.
 Result<void> no_operands(const ReadFlags& flags, std::string_view program);
 
-/// "unknown argument --name" for each that passed, and "--name has an effect that is not modelled".
+/// "unknown argument --name" for each flag that passed, and "--name has an effect that is not
+/// modelled" for each such flag.
 Remarks remarks_of(const ReadFlags& flags, std::string_view program);
 
 }  // namespace memtape::launch

@@ -28,8 +28,8 @@ struct LaunchCommand {
   std::vector<std::string> arguments;
   std::optional<std::int64_t> processes_per_node, nodes, processes;
   std::vector<std::pair<std::string, std::string>> environment;
-  /// What a launcher itself decides about the run (accelerate's --mixed_precision ...), by the
-  /// launcher's names, and a container's "image".
+  /// What a launcher itself decides about the run (such as accelerate's --mixed_precision), under
+  /// the launcher's names, and the "image" of a container.
   Settings launcher_settings;
   Remarks remarks;
   /// Those of a container's entry point, or of sh -c.

@@ -10,7 +10,7 @@
 namespace memtape::launch {
 
 struct Program {
-  std::string_view names;  ///< a script, a module, or a command and its verb: "trl sft; sft.py"
+  std::string_view names;  ///< a script, a module, or a command with its verb: "trl sft; sft.py"
   Result<Translation> (*translate)(const LaunchCommand& command);
 };
 
@@ -24,7 +24,7 @@ Result<Translation> translate_megatron(const LaunchCommand& command);
 /// Translates the loop that `memtape plan --export` writes for torch, DDP, FSDP and DeepSpeed.
 Result<Translation> translate_plain_loop(const LaunchCommand& command);
 
-/// Servers, and the programs that are told by settings.
+/// The servers, and the programs that are told by settings what to do.
 extern const ServerProgram kLlamaBench, kLlamacpp, kSglang, kVllm;
 extern const SettingsProgram kAxolotl, kExample, kLitgptFull, kLitgptLora, kLlamaFactory, kNanogpt,
     kNoTrainerExample, kOwnScript, kRunClm, kTorchtitan, kTorchtune;
@@ -41,8 +41,9 @@ Result<Translation> translate_trl(const LaunchCommand& command) {
   return translate_trl(command, trainer);
 }
 
-/// An Error that says what the script trains, if it is one that transformers or trl ship and whose
-/// training is not modelled: it takes TrainingArguments and would pass for a script around Trainer.
+/// An Error if transformers or trl ship the script and its training is not modelled; it says what
+/// the script trains. Such a script takes TrainingArguments, so it could be mistaken for a script
+/// around Trainer.
 Result<void> check_script(const LaunchCommand& command);
 /// nanoGPT's train.py, with the keys of its configurator.
 bool looks_like_nanogpt(const LaunchCommand& command);

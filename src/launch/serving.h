@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the translations of serving commands share: flags as options, numbers with units, the GPUs
-// that a command leaves visible, the product of parallel sizes, and the warnings of what was read.
+// What the translators of serving commands share: flags as options, numbers with units, the GPUs
+// that a command leaves visible, the product of parallel sizes, and the warnings about what was
+// read.
 #pragma once
 
 #include <initializer_list>
@@ -14,12 +15,12 @@ namespace memtape::launch {
 std::optional<std::int64_t> product_of(const ReadFlags& flags,
                                        std::initializer_list<std::string_view> sizes);
 
-/// Each modelled flag as the option that it means, MODEL among them; what `take` says otherwise is
-/// left to it.
+/// Adds each modelled flag as the option that it means, with MODEL among them. A flag that `take`
+/// handles is left to it.
 using TakeFlag = bool (*)(const GivenFlag& given, Translation& translation);
 void add_flags(const ReadFlags& flags, Translation& translation, TakeFlag take = nullptr);
 
-/// An Error unless there is a model.
+/// An Error, unless there is a model.
 Result<void> check_model(const Translation& translation, std::string_view program,
                          std::string hint);
 
@@ -28,29 +29,29 @@ void add_warnings(Translation& translation, const ReadFlags& flags, std::string_
 
 /// A server whose flags are options of `memtape serve MODEL --engine ENGINE`.
 struct ServerProgram {
-  std::string_view name = {};            ///< in errors: "vllm serve"; "": as it was typed
+  std::string_view name = {};            ///< its name in errors, "vllm serve"; "": as it was typed
   std::string_view engine, names_model;  ///< "-m FILE.gguf"
-  /// Flags as argparse reads them, the model as a word, and --config FILE.
+  /// Flags are read as argparse reads them, the model is a word, and there is --config FILE.
   bool is_python = true;
-  bool passes_words = false;  ///< it goes on where a word belongs to no flag
+  bool passes_words = false;  ///< it continues after a word that belongs to no flag
   std::span<const Flag> (*flags)() = nullptr;
-  /// Its words as the flags have them.
+  /// Turns its words into the form that the flags have.
   std::vector<std::string> (*words)(std::vector<std::string> typed) = nullptr;
   std::optional<std::int64_t> (*ranks)(const ReadFlags& flags) = nullptr;
-  /// Options that stand before those of the flags.
+  /// Adds options that stand before those of the flags.
   Result<void> (*begin)(const LaunchCommand& command, const ReadFlags& flags,
                         Translation& translation) = nullptr;
   TakeFlag take = nullptr;
-  /// What variables of its environment say in the place of flags.
+  /// Reads the variables of its environment that replace flags.
   ReadFlags (*variables)(const LaunchCommand& command) = nullptr;
-  std::string_view environment = {};  ///< in warnings: "vLLM's environment"
+  std::string_view environment = {};  ///< its name in warnings: "vLLM's environment"
 };
 Result<Translation> translate(const ServerProgram& server, const LaunchCommand& command);
 
-/// The command's own words, with those of the file in the place of `--config FILE`, before all
-/// others: a YAML mapping whose keys are flags (vllm/utils/argparse_utils.py,
+/// The command's own words, with the words of the file before all others and without `--config
+/// FILE`. The file is a YAML mapping whose keys are flags (vllm/utils/argparse_utils.py,
 /// _pull_args_from_config; sglang/srt/server_args_config_parser.py, ConfigArgumentMerger). `table`
-/// says which switches have a `--no-` of their own.
+/// says which switches have a `--no-` form.
 Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
                                                   std::span<const Flag> table);
 
@@ -58,7 +59,7 @@ Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
 ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
                          std::span<const Flag> table);
 
-/// The flags of a program with the names that its engine has for them.
+/// The flags of a program, with the names that its engine has for them.
 template <const ServeEngine& engine, FlagTable (*table)()>
 std::span<const Flag> served_flags() {
   static const std::vector<Flag> flags = as_served_by(engine, table().flags);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs around transformers' Trainer have in common: TrainingArguments by their own names
-// go to memtape's options as they are; what adapters and weights are called differs and is said in
-// memtape's words here.
+// What programs around transformers' Trainer have in common. TrainingArguments are passed on to
+// memtape's options under their own names; the names for adapters and weights differ, and are
+// translated here.
 #pragma once
 
 #include "launch/reading.h"
@@ -12,8 +12,8 @@ namespace memtape::launch {
 std::vector<std::string_view> training_argument_fields();
 std::vector<std::string_view> training_fields(const SettingsProgram& program);
 
-/// Each of `arguments` that is a field of TrainingArguments, or of trl's configuration that extends
-/// it; a value that will not do is a failure at its place.
+/// Passes on each of `arguments` that is a field of TrainingArguments, or of trl's configuration
+/// that extends it. A value that is not usable is a failure with its place.
 void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Reading& reading);
 
 /// Adds how attention is computed, which has transformers' names.
@@ -23,8 +23,8 @@ void add_attention(std::string_view setting, Reading& reading);
 /// dtype.
 void add_weights(std::string_view setting, Reading& reading);
 
-/// peft's LoraConfig. Targets: none for peft's own choice, "all-linear" alone, or one regular
-/// expression over whole names in their place.
+/// Adds peft's LoraConfig. The targets are empty for peft's own choice, or only "all-linear", or
+/// replaced by one regular expression for whole names.
 void add_lora(JsonObject config, const std::vector<std::string>& targets, std::string_view pattern,
               Reading& reading);
 
@@ -35,12 +35,12 @@ struct QuantizationWords {
   std::string type = "nf4", compute_dtype = "float32";
 };
 void add_quantization(const QuantizationWords& quantization, Reading& reading);
-/// What load_in_4bit and load_in_8bit say; false where neither is on.
+/// Adds what load_in_4bit and load_in_8bit say. It returns false if neither is on.
 bool add_loaded_bits(const QuantizationWords& in_4_bits, Reading& reading);
 
 /// Scripts with HfArgumentParser: arguments on the command line or in one file.
 inline constexpr WordStyle kScriptStyle{.file = WordStyle::File::only, .negatives = true};
-/// The model and the dtype of its weights, as such scripts name them.
+/// Takes the model and the dtype of its weights, as such scripts name them.
 void take_script_model(Reading& reading);
 
 }  // namespace memtape::launch

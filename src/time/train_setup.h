@@ -73,7 +73,7 @@ struct TrainSetup {
   bool cuda_graphs = false;
   bool overlaps_gradients = true;   ///< gradients are reduced while the backward runs
   bool overlaps_parameters = true;  ///< parameters are gathered while the forward runs
-  /// Tp messages run in pieces behind the GEMMs (userbuffers, async tp).
+  /// Messages of tp run in pieces behind the GEMMs (userbuffers, async tp).
   bool overlaps_tensor = false;
   /// The all-to-all runs behind the computation of another micro-batch.
   bool overlaps_experts = false;

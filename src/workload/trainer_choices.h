@@ -19,29 +19,33 @@ struct BitsAndBytesOptim {
   bool paged = false;
 };
 
-/// Trainer.evaluate between steps.
+/// Trainer.evaluate between the steps.
 struct EvaluationRecipe {
   bool runs = false;      ///< eval_strategy, or do_eval with a strategy that runs it
-  bool left_out = false;  ///< it would run, but is not modelled
-  std::optional<std::int64_t> every_steps;  ///< eval_steps; not said: after the measured step alone
+  bool left_out = false;  ///< it would run, but it is not modelled
+  /// eval_steps; if not set, only after the measured step.
+  std::optional<std::int64_t> every_steps;
   std::int64_t batch_size = 8;
-  std::int64_t samples = 0;  ///< of the evaluation set on all ranks; 0: as many as show the peak
+  /// Those of the evaluation set on all ranks; 0: as many as are needed to show the peak.
+  std::int64_t samples = 0;
   bool computes_metrics = false, prediction_loss_only = false;
   bool batch_eval_metrics = false, concatenates = true;
   bool includes_inputs = false;
   std::optional<std::int64_t> accumulation_steps;
 };
 
-/// What programs around transformers put in the place of Trainer, or of parts of it.
+/// What programs around transformers replace Trainer, or parts of it, by.
 struct ProgramRecipe {
-  /// pref_loss of LLaMA-Factory's CustomDPOTrainer; or its CustomKTOTrainer or PairwiseTrainer. A
-  /// micro-batch is that many pairs, but for KTO.
+  /// The pref_loss of LLaMA-Factory's CustomDPOTrainer, or its CustomKTOTrainer or PairwiseTrainer.
+  /// The size of a micro-batch counts pairs, except with KTO.
   enum class Preference : std::uint8_t { none, sigmoid, orpo, simpo, kto, pairwise };
   Preference preference = Preference::none;
-  bool is_plain_loop = false;       ///< a loop around accelerate
-  bool cut_cross_entropy = false;   ///< axolotl's: no logits at all
-  bool upcasts_trained = false;     ///< what is trained of a part becomes float32
-  std::int16_t trained_layers = 0;  ///< so many of the last layers alone; negative: of the first
+  bool is_plain_loop = false;      ///< a loop around accelerate
+  bool cut_cross_entropy = false;  ///< axolotl's: no logits at all
+  /// If a part of the model is trained, its trained parameters become float32.
+  bool upcasts_trained = false;
+  /// Only this many of the last layers are trained; if negative, of the first layers.
+  std::int16_t trained_layers = 0;
 
   bool trains_preferences() const { return preference != Preference::none; }
   bool is_kto() const { return preference == Preference::kto; }

@@ -47,7 +47,7 @@ struct Options {
   /// The number of shards to which it reshards, if not to all.
   std::optional<std::int64_t> reshard_to;
   bool cpu_offload = false;  ///< CPUOffloadPolicy
-  /// Set_reshard_after_backward, while gradients are accumulated.
+  /// set_reshard_after_backward, while gradients are accumulated.
   bool reshard_after_backward = true;
   bool tells_last_backward = true;  ///< set_is_last_backward, while gradients are accumulated
   bool wraps_layers = true;         ///< each layer is a unit; false: everything is one unit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // litgpt.config.Config (0.5.13, config.py): one decoder-only model whose switches make it Llama,
-// Pythia, Phi, Gemma and others. Read from a Hugging Face config.json by what litgpt's list says of
-// that architecture; its vocabulary there is litgpt's padded one.
+// Pythia, Phi, Gemma and others. It is read from a Hugging Face config.json, according to what
+// litgpt's list says of that architecture. There, the vocabulary is litgpt's padded one.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct GptConfig {
   MlpClass mlp_class = MlpClass::gpt_neox;
   bool bias = true, attn_bias = false, lm_head_bias = false, scale_embeddings = false;
   bool attention_softcaps = false, final_softcaps = false;
-  /// Whether the sliding window covers layer i; empty: none does.
+  /// Whether the sliding window applies to layer i. If the list is empty, it applies to none.
   std::vector<bool> slides;
 
   std::int64_t query_size() const { return n_head * head_size; }
   std::int64_t key_size() const { return n_query_groups * head_size; }
 };
 
-/// Errors: a model_type that litgpt does not have; sizes that do not divide.
+/// A model_type that litgpt does not have and sizes that do not divide are errors.
 Result<GptConfig> read_gpt_config(const Config& config);
 
 }  // namespace memtape::litgpt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Hugging Face config.json as the GGUF metadata that convert_hf_to_gguf makes of it, as far as it
-// decides sizes.
+// Turns a Hugging Face config.json into the GGUF metadata that convert_hf_to_gguf makes of it, as
+// far as that decides sizes.
 #pragma once
 
 #include "framework/llamacpp/metadata.h"

@@ -36,7 +36,7 @@ constexpr Argument decides(std::string_view common_options, Argument argument,
   return argument;
 }
 
-/// Releases before some change have another default.
+/// Releases before a certain change have another default.
 constexpr Argument since(std::span<const EarlierDefault> earlier, Argument argument) {
   argument.earlier = earlier;
   return argument;

@@ -12,8 +12,8 @@
 
 namespace memtape::transformers {
 
-/// In place of --qlora what it stands for, less what is said beside it; and the options of
-/// `--framework transformers` in its own words, those of others as they are.
+/// Replaces --qlora by what it stands for, except for what is given in addition. For `--framework
+/// transformers` the options are then in its own words; for others they are unchanged.
 Result<NamedValues> in_trainer_words(NamedValues given);
 
 /// A JSON object with these members, which replace those that it has.

@@ -18,7 +18,8 @@ std::vector<std::string_view> training_argument_names();
 
 Result<void> set_training_argument(const NamedValue& given, TrainRecipe& recipe);
 
-// How `--framework transformers` reads a TrainRecipe (workload/framework.h).
+// The row of an argument, by which `--framework transformers` reads a TrainRecipe
+// (workload/framework.h).
 const Argument* argument(std::string_view name);
 void start_arguments(std::span<const NamedValue> options, TrainRecipe& recipe);
 Result<void> finish_arguments(std::span<const NamedValue> options, TrainRecipe& recipe);

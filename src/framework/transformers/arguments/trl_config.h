@@ -14,7 +14,7 @@
 
 namespace memtape::transformers {
 
-/// A bit for each trainer, in the order of TrlTrainer.
+/// One bit for each trainer, in the order of TrlTrainer.
 using Trainers = unsigned;
 inline constexpr Trainers kOfSft = 1, kOfDpo = 2, kOfReward = 4, kOfGrpo = 8, kOfKto = 16,
                           kOfRloo = 32, kOfCpo = 64, kOfOrpo = 128;
@@ -50,10 +50,10 @@ std::span<const TrlConfig* const> trl_configs();
 
 bool is_trl_argument(std::string_view name);
 
-/// Sets a field as the recipe's trainer has it.
+/// Sets a field in the way of the recipe's trainer.
 Result<void> set_trl_field(const option::Said& said, TrainRecipe& recipe);
 
-/// What --trainer may name.
+/// The names that --trainer takes.
 inline constexpr auto kTrainerNames = std::to_array<std::string_view>(
     {"trainer", "sft", "dpo", "reward", "grpo", "kto", "rloo", "cpo", "orpo", "none",
      "llama-factory-dpo", "llama-factory-kto", "llama-factory-rm"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What trl's trainers are told in place of Trainer, as far as memory goes: a struct for each of trl's
+// What trl's trainers are told, as far as it affects memory: one struct for each of trl's
 // configurations (trl 1.16, trainer/*_config.py and experimental/).
 #pragma once
 
@@ -10,21 +10,22 @@
 
 namespace memtape::transformers {
 
-/// trl's SFTConfig, as far as memory goes.
+/// trl's SFTConfig, as far as it affects memory.
 struct SftRecipe {
   bool packing = false;
   bool wraps =
       false;  ///< packing_strategy="wrapped": rows are cut anywhere, as if each were one text
   bool padding_free = false;
   std::optional<bool> eval_packing;              ///< not said: as in training
-  std::optional<std::int64_t> packed_sequences;  ///< of a micro-batch that is flattened
+  std::optional<std::int64_t> packed_sequences;  ///< those of a micro-batch that is flattened
   std::string loss_type = "nll";
 
-  /// All of a batch in one row, with positions that start again in each sequence.
+  /// Whether all sequences of a batch are in one row, with positions that start again in each
+  /// sequence.
   bool flattens() const { return padding_free || (packing && !wraps); }
 };
 
-/// trl's DPOConfig, as far as memory goes. A micro-batch is that many pairs.
+/// trl's DPOConfig, as far as it affects memory. The size of a micro-batch counts pairs.
 struct DpoRecipe {
   bool precompute_ref_log_probs = false;
   bool disable_dropout = true;
@@ -32,35 +33,37 @@ struct DpoRecipe {
   std::string f_divergence_type = "reverse_kl";
 };
 
-/// trl.experimental's CPOConfig or ORPOConfig, as far as memory goes. A micro-batch is that many
-/// pairs.
+/// CPOConfig or ORPOConfig of trl.experimental, as far as it affects memory. The size of a
+/// micro-batch counts pairs.
 struct CpoRecipe {
   bool takes_odds_ratio = false;  ///< ORPOTrainer in its place
   std::string loss_type = "sigmoid";
-  double cpo_alpha = 1.0;  ///< weight of the chosen sequences' likelihood; 0: it is not taken
+  /// The weight of the chosen sequences' likelihood; 0: it is not computed.
+  double cpo_alpha = 1.0;
   bool transforms_rewards = false;            ///< alpha, AlphaPO's, is not 0
-  std::optional<std::int64_t> prompt_length;  ///< of a sequence; not said: half of it
+  std::optional<std::int64_t> prompt_length;  ///< the part of a sequence; if not set, half of it
   bool disable_dropout = true;
 };
 
-/// trl's RewardConfig, as far as memory goes. A micro-batch is that many pairs.
+/// trl's RewardConfig, as far as it affects memory. The size of a micro-batch counts pairs.
 struct RewardRecipe {
   bool centers_rewards = false;  ///< center_rewards_coefficient is set
   bool disable_dropout = true;
 };
 
-/// trl's KTOConfig, as far as memory goes. A micro-batch is that many sequences, with as many
-/// others beside them where the loss has a KL term.
+/// trl's KTOConfig, as far as it affects memory. The size of a micro-batch counts sequences; if the
+/// loss has a KL term, there are as many mismatched ones.
 struct KtoRecipe {
   bool precompute_ref_log_probs = false;
   bool has_kl_term = true;
   bool disable_dropout = true;
 };
 
-/// trl's GRPOConfig, as far as memory goes. A micro-batch is that many completions.
+/// trl's GRPOConfig, as far as it affects memory. The size of a micro-batch counts completions.
 struct GrpoRecipe {
   std::int64_t num_generations = 8, max_completion_length = 256, num_iterations = 1;
-  std::optional<std::int64_t> prompt_length;  ///< not said: what the sequence has beside
+  /// If not set, what the sequence has besides the completion.
+  std::optional<std::int64_t> prompt_length;
   std::optional<std::int64_t> steps_per_generation, generation_batch_size;
   double temperature = 1.0, top_p = 1.0;
   std::int64_t top_k = 0;
