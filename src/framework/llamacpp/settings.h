@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings: llama-server's flags with their defaults (common/common.h), and what the context makes
-// of them for a model (llama-context.cpp).
+// Settings: llama-server's flags with their defaults (common/common.h).
 #pragma once
 
 #include <cstdint>
