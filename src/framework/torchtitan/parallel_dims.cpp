@@ -15,8 +15,8 @@ std::string text_of(std::int64_t number) { return std::to_string(number); }
 
 /// ParallelDims' _validate of the ranks that share experts: those of cp, with an expert tensor
 /// parallel degree of one those of tp, too, and as many shards as it takes. How many shards.
-Result<std::int64_t> share_experts(const LayoutRecipe& layout, std::int64_t shards,
-                                   JobConfig& job) {
+Result<std::int64_t> experts_in_shards(const LayoutRecipe& layout, std::int64_t shards,
+                                       JobConfig& job) {
   const std::int64_t ep = layout.ep.value_or(1), cp = layout.cp.value_or(1),
                      tp = layout.tp.value_or(1), etp = layout.etp.value_or(1);
   if (ep == 1) return 1;
@@ -48,7 +48,7 @@ Result<void> lay_out(const Config& model, const TrainRecipe& recipe, std::int64_
       layout.dp ? std::optional(*layout.dp / std::max<std::int64_t>(1, replicas)) : std::nullopt;
   const auto shards = torch::remaining_axis(layout, "dp", given, replicas * cp * tp * pp);
   if (!shards) return tl::unexpected(shards.error());
-  const auto in_ep = share_experts(layout, *shards, job);
+  const auto in_ep = experts_in_shards(layout, *shards, job);
   if (!in_ep) return tl::unexpected(in_ep.error());
   job.layout = Layout({{"pp", pp},
                        {"replicate", replicas},
