@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA runtime's types as far as the stand-ins touch them, laid out as its reference manual
-// documents them ("Data types used by CUDA Runtime", versions 12 and 13; they differ in a few
-// members). PHANTOM_CUDA is the major version a library is built for.
+// The CUDA runtime's types, as far as the stand-ins use them. Their layout is the one that the
+// reference manual documents ("Data types used by CUDA Runtime", versions 12 and 13, which differ
+// in a few members). PHANTOM_CUDA is the major version for which a library is built.
 #pragma once
 
 #include <cstddef>

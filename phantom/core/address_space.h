@@ -3,10 +3,10 @@
 // PyTorch's allocator breaks ties between free blocks by address, so they decide which block is
 // reused.
 //
-// Linux, as memory snapshots of real devices show it: a request takes the lowest hole, large
-// enough, of the regions that are open; else a new region, a multiple of 32 MiB, is opened at the
-// top of the highest gap. A region without memory is closed. First fit (as on WSL): the lowest hole
-// upwards. Both hand out pages of 2 MiB.
+// On Linux, as memory snapshots of real devices show, a request takes the lowest hole of the open
+// regions that is large enough. If there is none, a new region, a multiple of 32 MiB, is opened at
+// the top of the highest gap. A region without memory is closed. With first fit (as on WSL) a
+// request takes the lowest hole. Both hand out pages of 2 MiB.
 //
 //   |  gap  |== region: | live | hole | live | hole ==|  gap  |== region ==|
 #pragma once
@@ -28,16 +28,16 @@ class AddressSpace {
  public:
   AddressSpace(std::size_t length, bool first_fit) : first_fit_(first_fit) { gaps_[0] = length; }
 
-  /// The offset of `size` bytes (a multiple of a page), or nothing when the space is exhausted.
+  /// The offset of `size` bytes (a multiple of a page), or nothing if the space is exhausted.
   std::optional<std::size_t> take(std::size_t size);
-  /// Gives back what `take` returned; its size, or nothing when the offset was not taken.
+  /// Frees what `take` returned. It returns the size, or nothing if the offset was not taken.
   std::optional<std::size_t> give(std::size_t offset);
 
-  /// Addresses alone, without memory behind them: whole regions from the highest gap.
+  /// Takes addresses without memory behind them, as whole regions from the highest gap.
   std::optional<std::size_t> reserve(std::size_t size);
   void unreserve(std::size_t offset);
 
-  /// The live range that holds `offset`: its start and size.
+  /// The start and the size of the live range that holds `offset`.
   std::optional<std::pair<std::size_t, std::size_t>> range_of(std::size_t offset) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device attributes by number: cudaDeviceAttr and CUdevice_attribute number alike (CUDA runtime and
-// driver reference manuals).
+// Device attributes by number. cudaDeviceAttr and CUdevice_attribute have the same numbers (CUDA
+// runtime and driver reference manuals).
 #pragma once
 
 #include "core/export.h"

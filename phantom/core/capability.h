@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device of a compute capability offers a kernel. Source: CUDA programming guide, "Technical
-// specifications per compute capability" (threads, blocks and shared memory per multiprocessor;
-// shared memory a block may opt in to).
+// What a device of a compute capability offers to a kernel. The source is the CUDA programming
+// guide, "Technical specifications per compute capability" (the threads, blocks and shared memory
+// of a multiprocessor, and the shared memory that a block may opt in to).
 #pragma once
 
 namespace memtape::phantom {

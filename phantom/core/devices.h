@@ -20,9 +20,9 @@ PHANTOM_CORE int current_device();
 PHANTOM_CORE void set_current_device(int device);
 PHANTOM_CORE bool is_device(int device);
 
-/// Memory of the device, whole pages; null when it has not so much left.
+/// Takes memory of the device in whole pages. It returns null if too little is left.
 PHANTOM_CORE void* take_memory(int device, std::size_t bytes);
-/// False when the address is no memory that was taken.
+/// It returns false if no memory was taken at the address.
 PHANTOM_CORE bool give_memory(void* address);
 PHANTOM_CORE MemoryInfo memory_info(int device);
 
@@ -33,11 +33,11 @@ struct Allocation {
   void* start = nullptr;
   std::size_t bytes = 0;
 };
-/// The memory that holds `address`; empty where there is none.
+/// The memory that holds `address`. It is empty if there is none.
 PHANTOM_CORE Allocation allocation_of(const void* address);
 
-/// Addresses of the device without memory behind them, and memory without addresses (virtual memory
-/// management).
+/// These take addresses of the device without memory behind them, and memory without addresses
+/// (virtual memory management).
 PHANTOM_CORE void* reserve_addresses(int device, std::size_t bytes);
 PHANTOM_CORE void free_addresses(void* address);
 PHANTOM_CORE bool take_physical(int device, std::size_t bytes);

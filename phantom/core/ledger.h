@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ledger: this process's slot in the run's shared ledger (ledger_layout.h), and what all processes
-// together hold of a GPU. Without a run folder the ledger is private memory, and everything else is
+// together hold of a GPU. Without a run folder the ledger is private memory; everything else is
 // the same.
 //
-// Notes are lines of text in the run folder, one per kind and text and process: calls that nobody
-// wrote, requests that failed, communicators.
+// Notes are lines of text in the run folder: about calls that nobody wrote, requests that failed,
+// and communicators. A process writes each kind and text only once.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace memtape::phantom {
 
-/// This process's slot; a forked child takes its own.
+/// The slot of this process. A forked child takes its own.
 PHANTOM_CORE LedgerProcess& ledger();
 
-/// Bytes of the GPU that all living processes hold, their contexts included.
+/// The bytes of the GPU that all living processes hold, with their contexts.
 PHANTOM_CORE std::int64_t used_of_gpu(int gpu);
 
-/// Calls `visit` with pid and bytes of each living process that holds any of the GPU.
+/// Calls `visit` with the pid and the bytes of each living process that holds memory of the GPU.
 PHANTOM_CORE void visit_processes(
     int gpu, const std::function<void(std::int64_t pid, std::int64_t used)>& visit);
 
-/// After this process has taken memory of the GPU: it may hold more than ever before.
+/// To be called after this process has taken memory of the GPU, which may set new peaks.
 PHANTOM_CORE void raise_gpu_peak(int gpu);
 
 /// Raises `peak` to `now`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LedgerLayout: the file that all processes of a run share, so that `memtape run` can watch them
-// and still knows their figures when one of them dies. A process takes one slot for good; a
-// device's memory is in use by the slots of living processes. A process
-// writes its own slot, and raises the peaks of GPUs.
+// and still knows their figures when one of them dies. A process takes one slot and never gives it
+// back. The slots of living processes say how much memory of a device is in use. A process writes
+// its own slot, and raises the peaks of GPUs.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct LedgerDevice {
 
 struct LedgerProcess {
   std::atomic<std::int32_t> pid;          ///< 0: the slot is free
-  std::atomic<std::int32_t> step, phase;  ///< as the agent last said
+  std::atomic<std::int32_t> step, phase;  ///< what the agent said last
   std::atomic<std::int64_t> launches, refused_calls;
   std::atomic<std::int64_t> pinned, pinned_peak, managed_peak, managed;
   std::atomic<std::int64_t> reads,
@@ -32,7 +32,7 @@ struct LedgerProcess {
   LedgerDevice devices[kLedgerDevices];  ///< by GPU, not by device number
 };
 
-/// All processes together: the most that living ones held at one time, contexts included.
+/// The most that all living processes together held at one time, with their contexts.
 struct LedgerGpu {
   std::atomic<std::int64_t> peak, context_at_peak;
 };

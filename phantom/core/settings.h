@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the phantom GPUs are, read once from the environment that `memtape run` sets:
+// The properties of the phantom GPUs, read once from the environment that `memtape run` sets:
 //
 //   MEMTAPE_PHANTOM_GPUS        how many there are                             (1)
 //   MEMTAPE_PHANTOM_TOTAL       bytes that cudaMemGetInfo calls the total      (85017755648)

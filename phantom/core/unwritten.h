@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the libraries that nobody wrote here: each is a few generated instructions
-// (symbols/, cmake/trampolines.py) that come to `unwritten`. How such a call goes is data, beside
-// the name:
+// Functions of the libraries that nobody has written here. Each consists of a few generated
+// instructions (symbols/, cmake/trampolines.py) that call a function below. A word beside the name
+// of the function decides what such a call does:
 //
-//   idle     doing nothing, successfully, is right: it computes, or sets what nobody reads
+//   idle     it does nothing and succeeds, since it only computes, or sets what nobody reads
 //   refused  it fails as unsupported, and the run's report names it
 #pragma once
 
@@ -21,6 +21,6 @@ struct Unwritten {
 
 }  // namespace memtape::phantom
 
-/// Notes the first call of each.
+/// Notes the first call of each function.
 extern "C" PHANTOM_CORE void memtape_phantom_refused(memtape::phantom::Unwritten* function);
 extern "C" PHANTOM_CORE void memtape_phantom_idle();

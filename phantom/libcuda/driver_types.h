@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA driver's types as far as the stand-in touches them (CUDA driver reference manual).
+// The CUDA driver's types, as far as the stand-in uses them (CUDA driver reference manual).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct MemoryLocation {
   int type, id;
 };
 
-/// CUmemAllocationProp: the location is all that matters here.
+/// CUmemAllocationProp, of which only the location matters here.
 struct AllocationProperties {
   int type, requested_handle_types;
   MemoryLocation location;

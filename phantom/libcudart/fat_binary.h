@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FatBinary: the code of a compilation unit for several architectures. The runtime registers it at
-// load time; the stand-in runs none of it and only asks which architectures it was compiled for: a
-// kernel reports the one that would run, and CUB picks its temporary storage by it.
+// load time. The stand-in runs none of this code and only asks for which architectures it was
+// compiled: a kernel reports the one that would run, and CUB chooses its temporary storage by it.
 //
 //   wrapper -> { header | entry header, code | entry header, code | ... }
 #pragma once
@@ -10,12 +10,11 @@
 
 namespace memtape::phantom {
 
-/// Architectures (80 for 8.0) of the machine code in it, or of its PTX where it holds no machine
-/// code.
+/// The architectures (80 for 8.0) of its machine code, or of its PTX if it holds no machine code.
 std::vector<int> architectures_of(const void* wrapper);
 
-/// The architecture whose code a device runs: the largest of its own generation that is not above
-/// it, else the largest below it.
+/// The architecture whose code a device runs: the largest one of the device's own generation that
+/// is not above the device, or else the largest one below the device.
 int architecture_for(const std::vector<int>& architectures, int capability);
 
 }  // namespace memtape::phantom

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a communicator's connections take on the device, from NCCL's own constants
+// The bytes that a communicator's connections take on the device, from NCCL's own constants
 // (src/include/device.h and src/init.cc of NCCL 2.x; NCCL_BUFFSIZE and NCCL_MAX_NCHANNELS are its
 // documented settings):
 //
@@ -7,9 +7,9 @@
 //   LL       8 lines x 512 threads x 8 steps x 16 bytes
 //   LL128    120 elements x 640 threads x 8 steps x 8 bytes
 //
-// A ring has one receiving connection per channel. How many channels and trees a machine gets
-// depends on its links, which a phantom has none of: two channels, the least NCCL opens between two
-// GPUs, make this a lower bound.
+// A ring has one receiving connection for each channel. How many channels and trees a machine gets
+// depends on its links, and a phantom has no links. Two channels, the fewest that NCCL opens
+// between two GPUs, make this a lower bound.
 #pragma once
 
 #include <algorithm>

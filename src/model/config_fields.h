@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields: a JSON object read by a table into a plain struct. A row says by which names a field may
-// be given and what it sets; what holds where nobody gives it is the member's initializer. A key
-// that no row has is an error that names the nearest. A framework's own options (--strategy, a
-// ds_config) are read so; above each table stands the upstream file that has the names.
+// Fields: a table by which a JSON object is read into a plain struct. A row says by which names a
+// field may be given and what it sets. The member's initializer is its value if the field is not
+// given. A key that no row has is an error that names the nearest one. A framework's own options
+// (--strategy, a ds_config) are read in this way. The upstream file that has the names is said
+// above each table.
 //
 //   constexpr auto kFields = std::to_array<ConfigField<Options>>({
 //       {"static_graph", fields::put<&Options::static_graph>},
 //       {"sharding_strategy", fields::pick<&Options::sharding_strategy, kStrategies>},
-//       {"device_ids check_reduction"},  // change nothing
+//       {"device_ids check_reduction"},  // they change nothing
 //   });
 #pragma once
 
@@ -28,17 +29,17 @@ namespace memtape {
 
 template <class T>
 struct ConfigField {
-  std::string_view names;  ///< with spaces between: of several, the first that is given counts
-  /// Called where the field is given; null: it changes nothing.
+  std::string_view names;  ///< with spaces between them; the first one that is given counts
+  /// It is called if the field is given. If it is null, the field changes nothing.
   Result<void> (*read)(const Config& object, std::string_view name, T& into) = nullptr;
 };
 
-/// An error for a key that stands in none of the lists of names; `place` is the object in errors.
+/// An error if a key is in none of the lists of names. `place` names the object in errors.
 Result<void> check_keys(const Config& object, const std::string& place,
                         const std::vector<std::string_view>& lists);
 
-/// Reads the fields that are given, in the order of the table. Values of the wrong type are in the
-/// object's record (`Config::check`).
+/// Reads the fields that are given, in the order of the table. The object records values of the
+/// wrong type (`Config::check`).
 template <class T, std::size_t n>
 Result<void> read_fields(const Config& object, const std::string& place,
                          const std::array<ConfigField<T>, n>& table, T& into) {
@@ -58,8 +59,8 @@ Result<void> read_fields(const Config& object, const std::string& place,
   return {};
 }
 
-/// What words stand for; `other` is how an error speaks of another word ("unknown plan"), "" where
-/// those are not modelled.
+/// What words stand for. `other` is what an error says of any other word ("unknown plan"); if it is
+/// "", the error says that the word is not modelled.
 template <class E>
 struct NamedChoice {
   std::string_view name;
@@ -75,7 +76,7 @@ constexpr NamedChoices<E, n> choices(std::string_view other, const NamedChoice<E
   return {other, std::to_array(all)};
 }
 
-/// The error for a word that is none of the choices.
+/// The error for a word that is not among the choices.
 tl::unexpected<Error> no_choice(std::string_view other, const std::string& word, std::string place,
                                 const std::vector<std::string_view>& names);
 
@@ -89,17 +90,17 @@ Result<E> choose(const NamedChoices<E, n>& choices, const std::string& word, std
   return no_choice(choices.other, word, std::move(place), names);
 }
 
-/// "bf16", "fp32", "fp16", or the names torch prints ("bfloat16", "torch.bfloat16").
+/// "bf16", "fp32", "fp16", or the names that torch prints ("bfloat16", "torch.bfloat16").
 Result<DType> named_dtype(const std::string& word, std::string place);
 
-/// What rows do with a field that is given.
+/// What a row does with a field that is given.
 namespace fields {
 
 inline std::string place_of(const Config& object, std::string_view name) {
   return object.where() + ": " + std::string(name);
 }
 
-/// A member, or a member of one.
+/// A member, or a member of a member.
 template <auto first, auto... rest, class T>
 auto& member_of(T& into) {
   if constexpr (sizeof...(rest) == 0)
@@ -108,7 +109,7 @@ auto& member_of(T& into) {
     return member_of<rest...>(into.*first);
 }
 
-/// Sets a member by its type; a whole number is any that there is.
+/// Sets a member according to its type. A whole number may have any value.
 template <auto... path, class T>
 Result<void> put(const Config& object, std::string_view name, T& into) {
   auto& value = member_of<path...>(into);
@@ -142,7 +143,7 @@ Result<void> put(const Config& object, std::string_view name, T& into) {
   return {};
 }
 
-/// A size of 1 or more; null leaves an optional one as it is.
+/// Sets a size of 1 or more. A null leaves an optional member as it is.
 template <auto... path, class T>
 Result<void> put_size(const Config& object, std::string_view name, T& into) {
   auto& value = member_of<path...>(into);
@@ -151,14 +152,14 @@ Result<void> put_size(const Config& object, std::string_view name, T& into) {
   return {};
 }
 
-/// A number of things, 0 or more.
+/// Sets a number of things, which is 0 or more.
 template <auto... path, class T>
 Result<void> put_count(const Config& object, std::string_view name, T& into) {
   member_of<path...>(into) = object.count(name, 0);
   return {};
 }
 
-/// One of the words of `choices`; null leaves an optional member as it is.
+/// Sets what one of the words of `choices` stands for. A null leaves an optional member as it is.
 template <auto member, const auto& choices, class T>
 Result<void> pick(const Config& object, std::string_view name, T& into) {
   constexpr bool is_optional = requires { (into.*member).reset(); };
@@ -171,7 +172,7 @@ Result<void> pick(const Config& object, std::string_view name, T& into) {
   return {};
 }
 
-/// An object with fields of its own.
+/// Reads an object that has fields of its own.
 template <auto member, const auto& table, class T>
 Result<void> put_object(const Config& object, std::string_view name, T& into) {
   return read_fields(object.object(name), place_of(object, name), table, into.*member);

@@ -11,9 +11,9 @@ namespace memtape {
 
 struct TrainRecipe;
 
-/// Some GPU gets its even share at least. So where tokens are taken to be spread evenly, the bounds
-/// reach up to what twice its share costs the fullest rank; where --imbalance says more, down to an
-/// even share.
+/// At least one GPU gets its even share or more. If tokens are assumed to be spread evenly, the
+/// upper bound becomes what twice that share costs the fullest rank. If --imbalance assumes more
+/// than an even share, the lower bound becomes what an even share costs.
 Result<void> widen_by_routing(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const RankReport& rank);
 
