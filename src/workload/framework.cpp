@@ -17,15 +17,15 @@ bool asks_for_nothing(std::string_view value) {
 }
 
 /// Whether the framework models the option at all; of those that every framework takes: yes.
-bool is_modelled(std::string_view option, const TakenOptions& takes) {
+bool is_modelled(std::string_view option, const Framework& framework) {
   constexpr auto kOfLayouts =
       std::to_array<std::string_view>({"gpus", "dp", "zero", "tp", "sp", "pp", "vpp", "cp", "ep",
                                        "etp", "schedule", "rank", "offload"});
-  if (option == "peft") return takes.peft;
-  if (option == "quantization") return takes.quantization;
-  if (option == "quantize") return takes.quantize;
+  if (option == "peft" || option == "quantization")
+    return framework.argument && framework.argument(option);
+  if (option == "quantize") return framework.takes.quantize;
   if (option == "loss") return false;
-  return takes.several_gpus || std::ranges::find(kOfLayouts, option) == kOfLayouts.end();
+  return framework.takes.several_gpus || std::ranges::find(kOfLayouts, option) == kOfLayouts.end();
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ Result<void> check_modelled(std::span<const NamedValue> options, const Framework
   constexpr auto kNeutral =
       std::to_array<std::string_view>({"1", "0", "none", "all", "torch", "{}"});
   for (const auto& [name, value] : options) {
-    if (is_modelled(name, framework.takes)) continue;
+    if (is_modelled(name, framework)) continue;
     const bool is_stage = name == "zero" && value == "1";
     const bool is_neutral = std::ranges::find(kNeutral, value) != kNeutral.end();
     if (is_neutral && !is_stage) continue;

@@ -22,8 +22,6 @@ struct TrainRecipe;
 struct TakenOptions {
   bool several_gpus = true;         ///< --gpus and all that lays a model out over them
   bool training_arguments = false;  ///< transformers' TrainingArguments by their names
-  bool peft = false;                ///< a LoraConfig
-  bool quantization = false;        ///< a BitsAndBytesConfig
   bool quantize = false;            ///< litgpt's word for it
   bool litgpt_version = false;      ///< --litgpt-version
   bool compile = false;             ///< torch.compile

@@ -136,13 +136,6 @@ Result<void> set_trained_layers(const Said& said, TrainRecipe& recipe) {
   return {};
 }
 
-/// The same, noting that somebody said so.
-template <auto is_named, auto... path>
-Result<void> put_named(const Said& said, TrainRecipe& recipe) {
-  recipe.*is_named = true;
-  return put<path...>(said, recipe);
-}
-
 constexpr std::string_view kHardware = "Hardware", kStep = "The step", kReleases = "Releases",
                            kModel = "Model and adapters", kLayout = "Layout over GPUs",
                            kMany = "Many at once";

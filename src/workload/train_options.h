@@ -29,6 +29,13 @@ struct TrainOption : option::Option {
 
 std::span<const TrainOption> train_options();
 
+/// A setter that notes that somebody said so.
+template <auto is_named, auto... path>
+Result<void> put_named(const option::Said& said, TrainRecipe& recipe) {
+  recipe.*is_named = true;
+  return option::put<path...>(said, recipe);
+}
+
 /// The row of that name; or null.
 const TrainOption* find(std::span<const TrainOption> rows, std::string_view name);
 

@@ -27,7 +27,6 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "ddp",
                   .summary = "the plain loop under torch's DistributedDataParallel",
-                  .takes = {.peft = true},
                   .absent = kAbsent,
                   .arguments = torch::kPeftArguments,
                   .argument = torch::peft_argument},

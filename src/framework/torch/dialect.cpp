@@ -13,17 +13,16 @@ constexpr std::array kAbsent{kNoOffload};
 }  // namespace
 
 extern const Dialect kDialect;
-constinit const Dialect kDialect{
-    .framework = {.name = "torch",
-                  .summary = "a plain loop of PyTorch on one GPU",
-                  .takes = {.several_gpus = false, .peft = true, .compile = true},
-                  .absent = kAbsent,
-                  .arguments = kPeftArguments,
-                  .argument = peft_argument},
-    .run = run_alike<run_training>,
-    .space = PlanSpace::data_parallel,
-    .planned = {.on_one_gpu = 1},
-    .exported = ExportedProgram::plain_loop,
-    .real_step = RealStep::plain_loop};
+constinit const Dialect kDialect{.framework = {.name = "torch",
+                                               .summary = "a plain loop of PyTorch on one GPU",
+                                               .takes = {.several_gpus = false, .compile = true},
+                                               .absent = kAbsent,
+                                               .arguments = kPeftArguments,
+                                               .argument = peft_argument},
+                                 .run = run_alike<run_training>,
+                                 .space = PlanSpace::data_parallel,
+                                 .planned = {.on_one_gpu = 1},
+                                 .exported = ExportedProgram::plain_loop,
+                                 .real_step = RealStep::plain_loop};
 
 }  // namespace memtape::torch

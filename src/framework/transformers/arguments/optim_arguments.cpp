@@ -206,8 +206,8 @@ constexpr auto kOptimArguments = std::to_array<Argument>({
     since(kEarlierOptims, decides("--optimizer --optimizer-impl",
                                   field("--optim", Text{}, "adamw_torch_fused", set_optim_argument),
                                   agrees_with_optimizer)),
-    field("--optim_args", Text{}, {}, set_optim_args),
-    field("--optim_target_modules", Text{}, {}, set_optim_target_modules),
+    field("--optim_args", Text{}, "None", set_optim_args),
+    field("--optim_target_modules", Text{}, "None", set_optim_target_modules),
 });
 
 }  // namespace

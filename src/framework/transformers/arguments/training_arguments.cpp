@@ -82,12 +82,6 @@ Result<void> set_auto_find_batch_size(const Said& said, TrainRecipe& recipe) {
   return {};
 }
 
-Result<void> set_accumulation(const Said& said, TrainRecipe& recipe) {
-  recipe.names_gradient_accumulation = true;
-  recipe.gradient_accumulation = said.whole();
-  return {};
-}
-
 Result<void> set_quantization(const Said& said, TrainRecipe& recipe) {
   Result<QuantizationRecipe> quantization = read_quantization_config(std::string(said.text));
   if (!quantization) return tl::unexpected(quantization.error());
@@ -162,8 +156,9 @@ constexpr auto to_kernels = to_trainer<&TrainerRecipe::lora_kernels, member>;
 constexpr auto kTrainerFields = std::to_array<Argument>({
     decides("--micro-batch-size", field("--per_device_train_batch_size", Whole{}, "8",
                                         option::put<&TrainRecipe::micro_batch_size>)),
-    decides("--gradient-accumulation",
-            field("--gradient_accumulation_steps", Whole{}, "1", set_accumulation)),
+    decides("--gradient-accumulation", field("--gradient_accumulation_steps", Whole{}, "1",
+                                             put_named<&TrainRecipe::names_gradient_accumulation,
+                                                       &TrainRecipe::gradient_accumulation>)),
     field("--auto_find_batch_size", OnOff{}, "false", set_auto_find_batch_size),
     decides("--precision",
             field("--bf16", OnOff{}, "false", set_mixed_precision<Precision::amp_bf16>),
@@ -175,16 +170,16 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
             field("--max_grad_norm", Real{}, "1.0", option::put<&TrainRecipe::max_grad_norm>)),
     decides("--gradient-checkpointing",
             field("--gradient_checkpointing", OnOff{}, "false", set_gradient_checkpointing)),
-    field("--gradient_checkpointing_kwargs", Text{}, {}, set_gradient_checkpointing_kwargs),
+    field("--gradient_checkpointing_kwargs", Text{}, "None", set_gradient_checkpointing_kwargs),
     field("--torch_empty_cache_steps", Whole{}, {},
           to_trainer<&TrainerRecipe::torch_empty_cache_steps>),
     field("--label_smoothing_factor", Real{}, "0",
           to_trainer<&TrainerRecipe::label_smoothing_factor>),
-    field("--neftune_noise_alpha", Real{}, {}, to_trainer<&TrainerRecipe::neftune_noise_alpha>),
+    field("--neftune_noise_alpha", Real{}, "None", to_trainer<&TrainerRecipe::neftune_noise_alpha>),
     field("--prepare_model_for_kbit_training", OnOff{}, "true",
           option::put<&TrainRecipe::prepare_for_kbit_training>),
     field("--use_liger_kernel", OnOff{}, "false", option::put<&TrainRecipe::use_liger_kernel>),
-    field("--liger_kernel_config", Text{}, {}, set_liger_kernel_config),
+    field("--liger_kernel_config", Text{}, "None", set_liger_kernel_config),
     field("--pref_loss", Text{}, {}, set_pref_loss),
     field("--cut_cross_entropy", OnOff{}, {},
           option::put<&TrainRecipe::program, &ProgramRecipe::cut_cross_entropy>),
@@ -195,16 +190,18 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--scored_tokens", Whole{.least = 0}, {}, option::put<&TrainRecipe::scored_tokens>),
     field("--average_tokens_across_devices", OnOff{}, "true",
           to_trainer<&TrainerRecipe::averages_tokens_across_devices>),
-    field("--ddp_find_unused_parameters", OnOff{}, {}, to_ddp<&DdpRecipe::find_unused_parameters>),
-    field("--ddp_bucket_cap_mb", Whole{}, {}, to_ddp<&DdpRecipe::bucket_cap_mb>),
-    field("--ddp_broadcast_buffers", OnOff{}, {}, to_ddp<&DdpRecipe::broadcast_buffers>),
+    field("--ddp_find_unused_parameters", OnOff{}, "None",
+          to_ddp<&DdpRecipe::find_unused_parameters>),
+    field("--ddp_bucket_cap_mb", Whole{}, "None", to_ddp<&DdpRecipe::bucket_cap_mb>),
+    field("--ddp_broadcast_buffers", OnOff{}, "None", to_ddp<&DdpRecipe::broadcast_buffers>),
     field("--ddp_static_graph", OnOff{}, "false", to_ddp<&DdpRecipe::static_graph>),
-    field("--fsdp", Text{}, {}, set_fsdp),
-    field("--fsdp_config", Text{}, {}, set_fsdp_config),
-    field("--deepspeed", Text{}, {}, to_trainer<&TrainerRecipe::deepspeed>),  // a ds_config's JSON
+    field("--fsdp", Text{}, "None", set_fsdp),
+    field("--fsdp_config", Text{}, "None", set_fsdp_config),
+    field("--deepspeed", Text{}, "None",
+          to_trainer<&TrainerRecipe::deepspeed>),  // a ds_config's JSON
 
     field("--eval_strategy", Text{}, "no", set_eval_strategy),
-    field("--eval_steps", Real{}, {}, set_eval_steps),
+    field("--eval_steps", Real{}, "None", set_eval_steps),
     field("--do_eval", OnOff{}, "false", set_do_eval),
     field("--eval_on_start", OnOff{}, "false", set_do_eval),
     field("--per_device_eval_batch_size", Whole{}, "8",
