@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events and captures, as far as the host can see them. Work on a stream is done as soon
 // as it is launched, and an event as soon as it is recorded. With MEMTAPE_PHANTOM_EVENTS=wait an
-// event is done only at the next synchronisation, as on a device that lags behind. Blocks that were used
-// on other streams then come back to PyTorch's allocator later.
+// event is done only at the next synchronisation, as on a device that lags behind. Blocks that were
+// used on other streams then come back to PyTorch's allocator later.
 //
 // A capture has a number. A stream that waits for an event of a capturing stream joins its capture
 // (CUDA programming guide, "Cross-stream dependencies and events"). All streams leave the capture

@@ -9,7 +9,8 @@
 
 namespace memtape::answer {
 
-/// Whose option it is: an engine's, by its name, of "transformers"' TrainingArguments, or "memtape"'s.
+/// Whose option it is: the name of an engine, "transformers" for its TrainingArguments, or
+/// "memtape".
 std::string_view source_of(const option::Option& option);
 
 /// All options of train, of serve with each of its engines, and of plan.

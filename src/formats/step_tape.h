@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded step tape (.tape): the allocations and frees of one step of real PyTorch in order, with
-// one event on each line:
+// A recorded step tape (.tape): the allocations and frees of one step of real PyTorch in order,
+// with one event on each line:
 //
 //   + NUMBER BYTES PLACE OP NODE
 //   - NUMBER
 //
-// NUMBER counts the allocations of the whole run. PLACE is file:function:line of the Python code, OP
-// is the aten op, and NODE is the autograd node; "-" stands for none. Lines that begin with # are
-// remarks.
+// NUMBER counts the allocations of the whole run. PLACE is file:function:line of the Python code,
+// OP is the aten op, and NODE is the autograd node; "-" stands for none. Lines that begin with #
+// are remarks.
 #pragma once
 
 #include <cstdint>

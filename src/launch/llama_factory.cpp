@@ -69,8 +69,8 @@ void add_finetuning(Reading& reading) {
 }
 
 /// use_galore, use_apollo (train/trainer_utils.py): Trainer's optimizers of that name, with the
-/// head left out of all linear layers. LLaMA-Factory refuses others, transformers' default for torch
-/// from 2.8 on among them.
+/// head left out of all linear layers. LLaMA-Factory refuses others, transformers' default for
+/// torch from 2.8 on among them.
 void add_low_rank(const std::string& name, Reading& reading) {
   Settings& settings = reading.settings;
   const std::string optim = settings.text("optim").value_or("adamw_torch");

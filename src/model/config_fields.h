@@ -59,6 +59,20 @@ Result<void> read_fields(const Config& object, const std::string& place,
   return {};
 }
 
+/// Reads a whole object that was given as text. `place` is the option in errors.
+template <class T, std::size_t n>
+Result<void> read_object(std::string_view json, const std::string& place,
+                         const std::array<ConfigField<T>, n>& table, T& into) {
+  const Result<Config> object = Config::parse(json, place);
+  if (!object) return tl::unexpected(object.error());
+  if (Result<void> fine = read_fields(*object, place, table, into); !fine) return fine;
+  return object->check();
+}
+
+/// An error for the first of the fields that says more than null, false, {} or []. They are modelled
+/// as long as they say nothing.
+Result<void> check_silent(const Config& object, std::string_view names);
+
 /// What words stand for. `other` is what an error says of any other word ("unknown plan"); if it is
 /// "", the error says that the word is not modelled.
 template <class E>
@@ -157,6 +171,12 @@ template <auto... path, class T>
 Result<void> put_count(const Config& object, std::string_view name, T& into) {
   member_of<path...>(into) = object.count(name, 0);
   return {};
+}
+
+/// The field is modelled as long as it says nothing.
+template <class T>
+Result<void> refuse(const Config& object, std::string_view name, T&) {
+  return check_silent(object, name);
 }
 
 /// Sets what one of the words of `choices` stands for. A null leaves an optional member as it is.

@@ -11,7 +11,8 @@ namespace memtape {
 
 /// Changes that lower the device peak of a step that does not fit. They are tried from the smallest
 /// sacrifice to the largest, each together with those before it that helped. If one fits, it is
-/// listed first. `resolved` is the recipe of the command. The answer does not depend on the workers.
+/// listed first. `resolved` is the recipe of the command. The answer does not depend on the
+/// workers.
 std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolved,
                            const DeviceSetup& device, const CommandWords& command,
                            const Prediction& failing, const Workers& workers);

@@ -26,9 +26,9 @@ VerdictWord fit_within(const Bounds& bounds, Bytes peak_device, const Verdict& f
                        const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
                        int step);
 
-/// The bounds of what is needed, from those about the peak: as far below and above it. A device holds
-/// no more than it has: where it fits for certain they end there, and where it may fit they begin
-/// there at the latest. So they always say what the verdict says (verdict_word()).
+/// The bounds of what is needed, which are as far below and above it as those of the peak. If the
+/// step fits for certain, they end at the device's memory; if it may fit, they begin there at the
+/// latest. So they always agree with the verdict (verdict_word()).
 Bounds bounds_of_needed(Bounds about_peak, Bytes peak_device, Bytes needed, const Verdict& found,
                         VerdictWord word, Bytes total);
 

@@ -20,9 +20,9 @@ bool is_steady(const Tape& tape, std::size_t first);
 /// Appends the events from `first` on once more, as step `step`. The stretch must be steady.
 void append_again(Tape& tape, std::size_t first, int step);
 
-/// Runs `steps` steps of a program that writes `tape`; each gets its number. Stops at the first
-/// that returns false, which means it failed, and where nobody waits for it any more. If the step before the last was steady, the last is
-/// appended and not run.
+/// Runs `steps` steps of a program that writes `tape`; each gets its number. It stops at the first
+/// step that returns false, which means that the step failed, or when nobody waits for the result
+/// any more. If the step before the last was steady, the last is appended and not run.
 void run_steps(Tape& tape, int steps, const std::function<bool(int step)>& run_step);
 
 /// Blocks that outlive their step: the next step frees them and leaves equal ones of its own (the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a graph takes by the rules of ggml-alloc.c: small graphs whose places can be counted by hand.
+// What a graph takes by the rules of ggml-alloc.c: small graphs whose places can be counted by
+// hand.
 #include "ggml/graph_allocator.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two programs on two sessions, step by step in turn in one thread, leave the tapes that each leaves
-// alone: what one hands down to its model (a cache, positions, packed rows, router logits) never
-// reaches the other.
+// Two programs on two sessions, step by step in turn in one thread, leave the tapes that each
+// leaves alone: what one hands down to its model (a cache, positions, packed rows, router logits)
+// never reaches the other.
 #include <array>
 #include <cstddef>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dialects of several frameworks share beside the defaults of Dialect: the options that they
-// do not have, and how options become a plan and a plan is handed to a program.
+// What the dialects of several frameworks share beside the defaults of Dialect: the options that
+// they do not have, and how options become a plan and a plan is handed to a program.
 #pragma once
 
 #include <span>

@@ -30,7 +30,8 @@ Result<void> read_fsdp2(const Config& json, std::string_view name, Said& said) {
   });
 }
 
-/// "rotate" is what set_rotate_method is given (torch/distributed/tensor/experimental/_attention.py).
+/// "rotate" is what set_rotate_method is given
+/// (torch/distributed/tensor/experimental/_attention.py).
 constexpr auto kFields = std::to_array<ConfigField<Said>>({
     {"rotate", fields::pick<&Said::rotate, kRotations>},
     {"fsdp2", read_fsdp2},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Style: what parallelize_module does to one module (torch/distributed/tensor/parallel/style.py,
-// and transformers' distributed/tensor_parallel.py, whose styles differ only in when they wait). The
-// module's parameters become this GPU's pieces, and hooks around its forward change the placement of
-// what goes in and comes out.
+// and transformers' distributed/tensor_parallel.py, whose styles differ only in when they wait).
+// The module's parameters become this GPU's pieces, and hooks around its forward change the
+// placement of what goes in and comes out.
 //
 //     ColwiseParallel    divides the rows of the weight; the input is whole, and the output is
 //                        divided along its last dimension

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParallelDims of torchtitan (torchtitan/distributed/parallel_dims.py): the mesh of a job, and which
-// sizes of the model and of the batch it must divide.
+// ParallelDims of torchtitan (torchtitan/distributed/parallel_dims.py): the mesh of a job, and
+// which sizes of the model and of the batch it must divide.
 #pragma once
 
 #include <cstdint>

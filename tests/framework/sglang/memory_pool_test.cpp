@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SGLang makes of the memory that is left to its pools (srt/model_executor/pool_configurator.py).
+// What SGLang makes of the memory that is left to its pools
+// (srt/model_executor/pool_configurator.py).
 #include "framework/sglang/memory_pool.h"
 
 #include <gtest/gtest.h>
