@@ -37,7 +37,7 @@ Facts facts() {
 }
 
 TEST(Options, CountByTheirLastValue) {
-  const Options options{{"tp", "2"}, {"pp", "1"}, {"tp", "4"}};
+  const NamedValues options{{"tp", "2"}, {"pp", "1"}, {"tp", "4"}};
   EXPECT_EQ(said(options, "tp"), "4");
   EXPECT_FALSE(said(options, "dp"));
 }
