@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::array kAbsent{torch::kNoSchedule};
 
+Result<Options> read_and_check(const TrainRecipe& recipe) {
+  Result<Options> options = read_options(recipe);
+  if (options && options->cpu_offload && torch::init_device(recipe) == InitDevice::meta)
+    return bad_input("FSDP 2 asks for parameters on the host where it offloads them",
+                     "--init-device", "cpu");
+  return options;
+}
+
 }  // namespace
 
 extern const Dialect kDialect;
@@ -20,7 +28,7 @@ constinit const Dialect kDialect{
                   .summary = "the plain loop under torch's fully_shard",
                   .absent = kAbsent,
                   .check = torch::check_offloads_all},
-    .plan = torch::plan_by<Options, read_options>,
+    .plan = torch::plan_by<Options, read_and_check>,
     .ranks = torch::ranks_with<Options, rank_classes>,
     .run = torch::run_with<Options, run_training>,
     .levers = {.cuts_unmade_models = true},
