@@ -2,11 +2,8 @@
 #include "sources/checkpoint.h"
 
 #include <algorithm>
-#include <functional>
 #include <system_error>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "formats/safetensors.h"
 #include "sources/files.h"
@@ -35,18 +32,6 @@ Result<TensorList> read_file(const fs::path& path) {
   return read_safetensors(*file);
 }
 
-/// Reads every shard of the index with `read` and joins them.
-Result<TensorList> read_shards(const SafetensorsIndex& index, const std::string& where,
-                               const std::function<Result<TensorList>(const std::string&)>& read) {
-  std::vector<TensorList> shards;
-  for (const std::string& file : index.files) {
-    Result<TensorList> shard = read(file);
-    if (!shard) return shard;
-    shards.push_back(*std::move(shard));
-  }
-  return join_shards(index, std::move(shards), where);
-}
-
 Result<Checkpoint> checkpoint_of(Result<TensorList> tensors) {
   if (!tensors) return tl::unexpected(tensors.error());
   return Checkpoint{*std::move(tensors), {}};
@@ -72,17 +57,12 @@ Result<Checkpoint> read_checkpoint_file(const fs::path& file) {
 Result<Checkpoint> read_checkpoint_index(const fs::path& path) {
   const Result<std::string> text = read_text_file(path.string(), kLargestIndex);
   if (!text) return tl::unexpected(text.error());
-  const Result<SafetensorsIndex> index = parse_safetensors_index(*text, path.string());
-  if (!index) return tl::unexpected(index.error());
-  const fs::path folder = path.parent_path();
-  const auto absent = std::ranges::find_if_not(
-      index->files, [&](const std::string& file) { return is_there(folder / file); });
-  if (absent != index->files.end())
-    return Checkpoint{std::nullopt,
-                      {fmt::format("{} is not there: the checkpoint's tensors are not checked",
-                                   (folder / *absent).string())}};
-  return checkpoint_of(read_shards(
-      *index, path.string(), [&](const std::string& file) { return read_file(folder / file); }));
+  return read_shards(*text, path.string(),
+                     [&](const std::string& name) -> Result<std::optional<TensorList>> {
+                       const fs::path file = path.parent_path() / name;
+                       if (!is_there(file)) return std::nullopt;
+                       return read_file(file);
+                     });
 }
 
 Result<Checkpoint> read_checkpoint_folder(const fs::path& folder) {
@@ -93,22 +73,24 @@ Result<Checkpoint> read_checkpoint_folder(const fs::path& folder) {
 }
 
 Result<Checkpoint> fetch_checkpoint(HubRepository& repository) {
-  const auto read = [&](const std::string& name) -> Result<TensorList> {
+  const auto read = [&](const std::string& name) -> Result<std::optional<TensorList>> {
     const Result<std::optional<HubFile>> file = repository.file(name);
     if (!file) return tl::unexpected(file.error());
-    if (!*file) return bad_input("is not there", repository.url(name));
+    if (!*file) return std::nullopt;
     return read_safetensors(**file);
   };
-  const Result<std::optional<HubFile>> whole = repository.file(kWhole);
+  Result<std::optional<TensorList>> whole = read(kWhole);
   if (!whole) return tl::unexpected(whole.error());
-  if (*whole) return checkpoint_of(read_safetensors(**whole));
-
+  if (*whole) return Checkpoint{*std::move(whole), {}};
   const Result<std::optional<std::string>> text = repository.text(kIndex, kLargestIndex);
   if (!text) return tl::unexpected(text.error());
   if (!*text) return Checkpoint{};
-  const Result<SafetensorsIndex> index = parse_safetensors_index(**text, repository.url(kIndex));
-  if (!index) return tl::unexpected(index.error());
-  return checkpoint_of(read_shards(*index, repository.url(kIndex), read));
+  return read_shards(**text, repository.url(kIndex),
+                     [&](const std::string& name) -> Result<std::optional<TensorList>> {
+                       Result<std::optional<TensorList>> shard = read(name);
+                       if (shard && !*shard) return bad_input("is not there", repository.url(name));
+                       return shard;
+                     });
 }
 
 }  // namespace memtape::sources

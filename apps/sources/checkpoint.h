@@ -4,20 +4,12 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "base/result.h"
-#include "model/tensor_list.h"
+#include "formats/checkpoint.h"
 #include "sources/hub.h"
 
 namespace memtape::sources {
-
-struct Checkpoint {
-  std::optional<TensorList> tensors;
-  std::vector<std::string> warnings;
-};
 
 inline constexpr std::size_t kLargestConfig = std::size_t{16} << 20;
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "formats/checkpoint.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "model/catalog.h"
@@ -75,38 +76,26 @@ Result<Config> Handed::config(const std::string& name) const {
   return Config::parse(*text, name);
 }
 
-Result<TensorList> Handed::tensors(const HandedFile& file) const {
+Result<std::optional<TensorList>> Handed::tensors(const HandedFile& file) const {
   return read_safetensors(Beginning(file, *this));
 }
 
 /// model.safetensors, else the shards of its index, as far as they are handed over.
 Result<void> Handed::take_checkpoint(ModelSource& source, const std::string& folder) const {
-  if (const HandedFile* whole = find(folder + "model.safetensors")) {
-    Result<TensorList> header = tensors(*whole);
-    if (!header) return tl::unexpected(header.error());
-    source.header = std::move(*header);
-    return {};
-  }
+  const auto read = [&](const std::string& name) -> Result<std::optional<TensorList>> {
+    const HandedFile* at = find(folder + name);
+    return at ? tensors(*at) : Result<std::optional<TensorList>>(std::nullopt);
+  };
+  const auto whole = read("model.safetensors");
+  if (!whole) return tl::unexpected(whole.error());
+  source.header = *whole;
   const std::string name = folder + "model.safetensors.index.json";
-  const HandedFile* file = find(name);
-  if (!file) return {};
-  const Result<SafetensorsIndex> index = parse_safetensors_index(file->bytes, name);
-  if (!index) return tl::unexpected(index.error());
-  std::vector<TensorList> shards;
-  for (const std::string& shard : index->files) {
-    const HandedFile* at = find(folder + shard);
-    if (!at) {
-      source.warnings.push_back(
-          fmt::format("{} is not there: the checkpoint's tensors are not checked", folder + shard));
-      return {};
-    }
-    Result<TensorList> list = tensors(*at);
-    if (!list) return tl::unexpected(list.error());
-    shards.push_back(std::move(*list));
-  }
-  Result<TensorList> joined = join_shards(*index, std::move(shards), name);
-  if (!joined) return tl::unexpected(joined.error());
-  source.header = std::move(*joined);
+  const HandedFile* index = *whole ? nullptr : find(name);
+  if (!index) return {};
+  Result<Checkpoint> checkpoint = read_shards(index->bytes, name, read);
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  source.header = std::move(checkpoint->tensors);
+  source.warnings = std::move(checkpoint->warnings);
   return {};
 }
 
@@ -126,7 +115,7 @@ Result<ModelSource> Handed::file(const std::string& name) const {
                        "give the config.json or hub id it was made from");
   std::string config_file = name;
   if (name.ends_with(".safetensors")) {
-    Result<TensorList> header = tensors(*find(name));
+    Result<std::optional<TensorList>> header = tensors(*find(name));
     if (!header) return tl::unexpected(header.error());
     source.header = std::move(*header);
     config_file = folder_of(name) + "config.json";

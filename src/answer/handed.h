@@ -52,7 +52,7 @@ class Handed final : public Outside {
   Result<Config> config(const std::string& name) const;
   Result<ModelSource> folder(const std::string& name) const;
   Result<ModelSource> file(const std::string& name) const;
-  Result<TensorList> tensors(const HandedFile& file) const;
+  Result<std::optional<TensorList>> tensors(const HandedFile& file) const;
   Result<void> take_checkpoint(ModelSource& source, const std::string& folder) const;
 
   std::vector<HandedFile> files_;
