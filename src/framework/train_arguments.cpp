@@ -7,11 +7,11 @@
 #include "framework/transformers/arguments/quantization_config.h"
 #include "framework/transformers/arguments/trainer_words.h"
 #include "framework/transformers/arguments/training_arguments.h"
+#include "model/json_members.h"
 #include "option/agreement.h"
 #include "workload/train_options.h"
 
 namespace memtape {
-
 namespace {
 
 /// The common options; those that no recipe is told have the choices of the frameworks.
@@ -35,19 +35,11 @@ std::vector<TrainOption> common_options() {
 
 }  // namespace
 
-const option::Table& common_train_options() {
+const option::Table& all_train_options() {
   static const std::vector<TrainOption> options = common_options();
   static const option::Table table = [] {
     option::Table all;
     option::add(std::span<const TrainOption>(options), all);
-    return all;
-  }();
-  return table;
-}
-
-const option::Table& all_train_options() {
-  static const option::Table table = [] {
-    option::Table all = common_train_options();
     option::add(transformers::training_arguments(), all);
     return all;
   }();
@@ -72,10 +64,6 @@ Result<NamedValues> in_dialect_words(NamedValues given) {
 
 std::string qlora_quantization(std::span<const NamedValue> more) {
   return with_members(std::string(transformers::kQloraQuantization), more);
-}
-
-std::string with_members(const std::string& object, std::span<const NamedValue> members) {
-  return transformers::with_members(object, members);
 }
 
 }  // namespace memtape

@@ -14,9 +14,6 @@
 
 namespace memtape {
 
-/// Those that frameworks share, with the choices that there are.
-const option::Table& common_train_options();
-
 /// In the order of the help, with the common options first.
 const option::Table& all_train_options();
 
@@ -35,8 +32,5 @@ Result<NamedValues> in_dialect_words(NamedValues given);
 
 /// The quantization of QLoRA's recipe as JSON, with additional members.
 std::string qlora_quantization(std::span<const NamedValue> more = {});
-
-/// A JSON object with these members, which replace those that it has.
-std::string with_members(const std::string& object, std::span<const NamedValue> members);
 
 }  // namespace memtape

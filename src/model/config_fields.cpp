@@ -18,6 +18,18 @@ Result<void> check_keys(const Config& object, const std::string& place,
   return {};
 }
 
+Result<void> check_silent(const Config& object, std::string_view names) {
+  std::string_view said;
+  option::any_word(names, [&](std::string_view name) {
+    const std::string value = object.json(name);
+    if (value != "null" && value != "false" && value != "{}" && value != "[]") said = name;
+    return !said.empty();
+  });
+  if (said.empty()) return {};
+  return unsupported("\"" + std::string(said) + "\" is not modelled", object.where(),
+                     "leave it out");
+}
+
 tl::unexpected<Error> no_choice(std::string_view other, const std::string& word, std::string place,
                                 const std::vector<std::string_view>& names) {
   const std::string quoted = "\"" + word + "\"";

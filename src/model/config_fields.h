@@ -147,7 +147,8 @@ Result<void> put(const Config& object, std::string_view name, T& into) {
   else if constexpr (std::is_same_v<Member, std::optional<std::string>>)
     value = object.optional_text(name);
   else {
-    static_assert(std::is_same_v<Member, std::optional<DType>>, "no field of this type is read");
+    static_assert(std::is_same_v<Member, std::optional<DType>> || std::is_same_v<Member, DType>,
+                  "no field of this type is read");
     const std::optional<std::string> word = object.optional_text(name);
     if (!word) return {};
     const Result<DType> dtype = named_dtype(*word, place_of(object, name));

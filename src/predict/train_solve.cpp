@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/dialects.h"
 #include "framework/train_arguments.h"
+#include "model/json_members.h"
 
 namespace memtape {
 namespace {
@@ -155,8 +156,7 @@ Result<SolvedTraining> solve_training(const ModelRequest& model, const CommandWo
   if (std::ranges::find(kQuestions, what) == kQuestions.end())
     return bad_input(fmt::format("unusable value \"{}\"", what), "--solve",
                      suggestion(what, kQuestions));
-  if (!device.gpu && !device.total_bytes)
-    return bad_input("needs a GPU to fit", "--solve", "--gpu NAME");
+  if (!device.total_bytes()) return bad_input("needs a GPU to fit", "--solve", "--gpu NAME");
   return Solver(model, command, device, what).solve();
 }
 

@@ -23,7 +23,6 @@ struct TakenOptions {
   bool several_gpus = true;         ///< --gpus and all that lays a model out over them
   bool training_arguments = false;  ///< transformers' TrainingArguments by their names
   bool quantize = false;            ///< litgpt's word for it
-  bool litgpt_version = false;      ///< --litgpt-version
   bool compile = false;             ///< torch.compile
   bool eight_bit_products = false;  ///< --precision fp8 and mxfp8
   bool selective_checkpointing = false;

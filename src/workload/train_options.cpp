@@ -97,7 +97,7 @@ Result<void> set_releases(const Said& said, TrainRecipe& recipe) {
 /// --transformers-version and its kin: one package's release.
 template <Package package>
 Result<void> set_release_of(const Said& said, TrainRecipe& recipe) {
-  if (package == Package::litgpt && !recipe.framework->takes.litgpt_version)
+  if (package == Package::litgpt && recipe.framework->name != facts_of(package).name)
     return bad_input("which litgpt", "--litgpt-version", "it needs --framework litgpt");
   if (!Version::parse(said.text))
     return unusable(said.name(), said.text, "a version such as 4.48 or 5.17");

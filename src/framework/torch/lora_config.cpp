@@ -5,7 +5,7 @@
 
 #include "base/pattern.h"
 #include "framework/torch/lora_targets.h"
-#include "option/json_fields.h"
+#include "model/config_fields.h"
 
 namespace memtape::torch {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::string_view kPassedOver =
     "runtime_config init_lora_weights fan_in_fan_out peft_version qalora_group_size megatron_core";
 
 /// LoraFields that are modelled as long as they say nothing.
-constexpr std::string_view kEmptyAlone =
+constexpr std::string_view kSilent =
     "layers_pattern megatron_config trainable_token_indices loftq_config eva_config corda_config "
     "use_qalora layer_replication target_parameters ensure_weight_tying lora_ga_config "
     "velora_config arrow_config alora_invocation_tokens monteclora_config use_bdlora kasa_config";
@@ -34,109 +34,96 @@ struct LoraFields : LoraRecipe {
   }
 };
 
-std::int64_t read_rank(JsonReader& json) {
-  const JsonNumber r = json.number();
-  if (r.integer && *r.integer >= 1 && *r.integer < 1 << 20) return *r.integer;
-  json.fail("r: a whole number of 1 or more");
-  return 1;
-}
-
 /// A number of a layer, or a list of them.
-void read_layers(JsonReader& json, LoraFields& lora) {
-  const auto read = [&] {
-    const JsonNumber layer = json.number();
-    if (!layer.integer || *layer.integer < 0) json.fail("layers_to_transform: numbers of layers");
-    lora.layers_to_transform.push_back(layer.integer.value_or(0));
-  };
-  if (json.next() == JsonKind::null) return json.null();
-  if (json.next() == JsonKind::number) return read();
-  if (json.enter_array())
-    while (json.item()) read();
+Result<void> read_layers(const Config& json, std::string_view name, LoraFields& lora) {
+  if (json.is_null(name)) return {};
+  lora.layers_to_transform =
+      json.json(name).front() == '[' ? json.integers(name) : std::vector{json.integer(name)};
+  if (std::ranges::any_of(lora.layers_to_transform, [](std::int64_t layer) { return layer < 0; }))
+    json.fail(name, "must be numbers of layers");
+  return {};
 }
 
 /// {"name of a module": rank}
-void read_rank_pattern(JsonReader& json, LoraFields& lora) {
-  if (json.enter_object())
-    while (const auto key = json.key()) {
-      if (key->find_first_of("^$*+?()[]|\\") != std::string::npos)
-        json.fail("rank_pattern: regular expressions are not modelled, give names");
-      else
-        lora.rank_pattern.emplace_back(*key, read_rank(json));
-    }
+Result<void> read_rank_pattern(const Config& json, std::string_view name, LoraFields& lora) {
+  const Config ranks = json.object(name);
+  for (const std::string& module : ranks.keys()) {
+    if (module.find_first_of("^$*+?()[]|\\") != std::string::npos)
+      json.fail(name, "regular expressions are not modelled, give names");
+    else
+      lora.rank_pattern.emplace_back(module, ranks.dimension(module));
+  }
+  return {};
 }
 
-void read_dropout(JsonReader& json, LoraFields& lora) {
-  lora.dropout = json.number().real;
-  if (!(lora.dropout >= 0.0 && lora.dropout <= 1.0))
-    json.fail("lora_dropout: a number from 0 to 1");
+Result<void> read_dropout(const Config& json, std::string_view name, LoraFields& lora) {
+  lora.dropout = json.number(name);
+  if (!(lora.dropout >= 0.0 && lora.dropout <= 1.0)) json.fail(name, "must be from 0 to 1");
+  return {};
 }
 
 /// A list of names, or one text: "all-linear", else a regular expression over whole names.
-void read_targets(JsonReader& json, LoraFields& lora) {
-  if (json.next() == JsonKind::null) return json.null();
-  if (json.next() == JsonKind::text) {
-    const std::string text = json.text();
-    lora.targets.clear();
-    if (text == "all-linear")
-      lora.targets = {text};
-    else if (full_match(text, ""))
-      lora.target_pattern = text;
-    else
-      json.fail("target_modules: a regular expression of literals, groups, classes and . * + ?");
-    return;
-  }
+Result<void> read_targets(const Config& json, std::string_view name, LoraFields& lora) {
+  if (json.is_null(name)) return {};
   lora.targets.clear();
-  if (json.enter_array())
-    while (json.item()) lora.targets.push_back(json.text());
+  if (json.json(name).front() != '"') return fields::put<&LoraFields::targets>(json, name, lora);
+  const std::string text = json.text(name);
+  if (text == "all-linear")
+    lora.targets = {text};
+  else if (full_match(text, ""))
+    lora.target_pattern = text;
+  else
+    json.fail(name, "must be a regular expression of literals, groups, classes and . * + ?");
+  return {};
 }
 
 /// The heads that PeftModelFor... of a task trains, too (peft 0.21, peft_model.py).
-void read_task_type(JsonReader& json, LoraFields& lora) {
-  if (json.next() == JsonKind::null) return json.null();
-  const std::string task = json.text();
+Result<void> read_task_type(const Config& json, std::string_view name, LoraFields& lora) {
+  const std::string task = json.optional_text(name).value_or("");
   if (task == "SEQ_CLS" || task == "TOKEN_CLS") lora.task_heads = {"score", "classifier"};
   if (task == "QUESTION_ANS") lora.task_heads = {"qa_outputs"};
   lora.spares_task_heads = task == "SEQ_CLS";
+  return {};
 }
 
-void read_bias(JsonReader& json, LoraFields& lora) {
-  const std::string which = json.text();
-  if (which == "all")
-    lora.trained_biases = LoraRecipe::Biases::all;
-  else if (which == "lora_only")
-    lora.trained_biases = LoraRecipe::Biases::lora_only;
-  else if (which != "none")
-    json.fail("bias: none, all or lora_only");
-}
+constexpr auto kBiases = choices<LoraRecipe::Biases>(
+    "no such kind of biases:", {{"none", LoraRecipe::Biases::none},
+                                {"all", LoraRecipe::Biases::all},
+                                {"lora_only", LoraRecipe::Biases::lora_only}});
 
-using option::JsonField;
-using option::put_json;
-
-constexpr auto kLoraFields = std::to_array<JsonField<LoraFields>>({
-    {"r", [](JsonReader& json, LoraFields& lora) { lora.rank = read_rank(json); }},
-    {"lora_alpha", put_json<&LoraFields::alpha>},
-    {"use_rslora", put_json<&LoraFields::use_rslora>},
+/// peft/tuners/lora/config.py, LoraConfig.
+constexpr auto kLoraFields = std::to_array<ConfigField<LoraFields>>({
+    {"r", fields::put_size<&LoraFields::rank>},
+    {"lora_alpha", fields::put<&LoraFields::alpha>},
+    {"use_rslora", fields::put<&LoraFields::use_rslora>},
     {"target_modules", read_targets},
     {"lora_dropout", read_dropout},
-    {"bias", read_bias},
-    {"use_dora", put_json<&LoraFields::use_dora>},
-    {"lora_bias", put_json<&LoraFields::lora_bias>},
+    {"bias", fields::pick<&LoraFields::trained_biases, kBiases>},
+    {"use_dora", fields::put<&LoraFields::use_dora>},
+    {"lora_bias", fields::put<&LoraFields::lora_bias>},
     {"task_type", read_task_type},
-    {"modules_to_save", put_json<&LoraFields::modules_to_save>},
-    {"exclude_modules", put_json<&LoraFields::exclude_modules>},
+    {"modules_to_save", fields::put<&LoraFields::modules_to_save>},
+    {"exclude_modules", fields::put<&LoraFields::exclude_modules>},
     {"layers_to_transform", read_layers},
     {"rank_pattern", read_rank_pattern},
+    {kSilent},
+    {kPassedOver},
 });
+
+Result<void> read_fields_of(const std::string& text, LoraFields& lora) {
+  const Result<Config> json = Config::parse(text, "--peft");
+  if (!json) return tl::unexpected(json.error());
+  if (Result<void> fine = read_fields(*json, "--peft", kLoraFields, lora); !fine) return fine;
+  if (Result<void> fine = check_silent(*json, kSilent); !fine) return fine;
+  return json->check();
+}
 
 }  // namespace
 
 Result<LoraRecipe> read_lora_config(const std::string& text) {
   LoraFields lora;
   lora.targets = {std::string(kDefaultLoraTargets)};
-  const option::JsonSource source{"--peft", "LoraConfig", "a LoraConfig as JSON", kPassedOver,
-                                  kEmptyAlone};
-  if (const auto read = option::read_json_fields(text, source, kLoraFields, lora); !read)
-    return tl::unexpected(read.error());
+  if (const auto read = read_fields_of(text, lora); !read) return tl::unexpected(read.error());
   lora.scales = !lora.scales_by_one();
   if (!lora.target_pattern.empty() && !lora.layers_to_transform.empty())
     return bad_input("peft takes no layers_to_transform with a regular expression", "--peft",

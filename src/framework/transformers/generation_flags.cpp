@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/generation_flags.h"
 
-#include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "base/json_reader.h"
 #include "family/registry.h"
+#include "framework/transformers/serve.h"
 
 namespace memtape::transformers {
 namespace {
 
-/// The flags that an answer repeats where they are given, and how JSON has their values.
-enum class Repeated : std::uint8_t { as_true, as_number, as_text };
-constexpr auto kRepeated = std::to_array<std::pair<std::string_view, Repeated>>(
-    {{"do_sample", Repeated::as_true},
-     {"output_scores", Repeated::as_true},
-     {"output_logits", Repeated::as_true},
-     {"temperature", Repeated::as_number},
-     {"top_k", Repeated::as_number},
-     {"top_p", Repeated::as_number},
-     {"min_p", Repeated::as_number},
-     {"typical_p", Repeated::as_number},
-     {"repetition_penalty", Repeated::as_number},
-     {"prompt_lookup_num_tokens", Repeated::as_number},
-     {"num_assistant_tokens", Repeated::as_number},
-     {"assistant_confidence_threshold", Repeated::as_number},
-     {"assistant_model", Repeated::as_text},
-     {"num_assistant_tokens_schedule", Repeated::as_text}});
+/// The flags that an answer repeats where they are given, in its order.
+constexpr std::string_view kRepeated =
+    "do_sample output_scores output_logits temperature top_k top_p min_p typical_p "
+    "repetition_penalty prompt_lookup_num_tokens num_assistant_tokens "
+    "assistant_confidence_threshold assistant_model num_assistant_tokens_schedule";
 constexpr std::array<std::string_view, 3> kSchedules{"constant", "heuristic",
                                                      "heuristic_transient"};
 constexpr IntegerRange kTokens{1, std::int64_t{1} << 20};
@@ -152,12 +138,17 @@ Result<void> read_generation_flags(const ServeRequest& request, GenerateRecipe& 
 }
 
 std::vector<Setting> generation_settings(const ServeOptions& options) {
+  const option::Table flags = option::table_of(kServeFlags);
   std::vector<Setting> given;
-  for (const auto& [name, how] : kRepeated)
-    if (const std::string* value = options.find(name))
-      given.push_back({std::string(name), how == Repeated::as_true     ? "true"
-                                          : how == Repeated::as_number ? *value
-                                                                       : json_quoted(*value)});
+  option::each_word(kRepeated, [&](std::string_view name) {
+    const std::string* value = options.find(name);
+    if (!value) return;
+    const std::string_view form = option::named(flags, name)->form;
+    const bool is_number = form == "N" || form == "X";
+    given.push_back({std::string(name), form.empty() ? "true"
+                                        : is_number  ? *value
+                                                     : json_quoted(*value)});
+  });
   return given;
 }
 

@@ -54,6 +54,19 @@ struct FsdpRecipe {
   std::vector<std::string> layer_classes;  ///< none: the model's own
 };
 
+/// What fsdp_config says, which means nothing without fsdp; where it says nothing, what Trainer and
+/// accelerate's plugin take.
+struct FsdpConfig {
+  std::optional<std::int64_t> version, min_num_params;
+  std::string reshard_after_forward;  ///< true or false of version 2, a strategy of version 1
+  std::optional<std::string> sharding_strategy, backward_prefetch, auto_wrap_policy;
+  std::vector<std::string> layer_classes;
+  bool forward_prefetch = false, use_orig_params = true, sync_module_states = true;
+  bool loads_on_one_rank = false;  ///< cpu_ram_efficient_loading
+  bool offload_params = false, activation_checkpointing = false, xla = false;
+  std::optional<bool> cpu_offload;
+};
+
 /// liger_kernel_config: the kernels that replace the model's own modules.
 struct LigerRecipe {
   bool rope = true, rms_norm = true;
@@ -91,8 +104,8 @@ struct TrainerRecipe {
   bool averages_tokens_across_devices = true;
   DdpRecipe ddp;
   std::optional<FsdpRecipe> fsdp;
-  std::string fsdp_config;  ///< JSON, as it was typed
-  std::string deepspeed;    ///< a ds_config's JSON
+  FsdpConfig fsdp_config;
+  std::string deepspeed;  ///< a ds_config's JSON
   FusedLoraRecipe lora_kernels;
 };
 

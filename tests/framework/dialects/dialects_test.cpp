@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(All, DialectTest, testing::ValuesIn(dialects().begin(),
                          });
 
 TEST(Dialects, AreNamedByTheHelp) {
-  const std::string help = option::named(common_train_options(), "framework")->help_line();
+  const std::string help = option::named(all_train_options(), "framework")->help_line();
   for (const Dialect* dialect : dialects())
     EXPECT_NE(help.find(dialect->framework.name), help.npos) << dialect->framework.name;
 }

@@ -4,20 +4,47 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "base/comma_list.h"
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "model/config.h"
+#include "framework/transformers/trainer_recipe.h"
+#include "model/config_fields.h"
 #include "release/trainer_changes.h"
 
 namespace memtape::transformers {
 namespace {
 
-constexpr const char* kConfig = "--fsdp_config";
+/// Values may be texts of what they are.
+std::string word_of(const Config& json, std::string_view name) {
+  std::string text = json.json(name);
+  return text.size() > 1 && text.front() == '"' ? text.substr(1, text.size() - 2) : text;
+}
+
+template <auto member>
+Result<void> put_on(const Config& json, std::string_view name, FsdpConfig& into) {
+  if (json.is_null(name)) return {};
+  const std::string text = word_of(json, name);
+  const Result<bool> is_on = option::read_on_off(name, text);
+  if (!is_on || text.empty()) json.fail(name, "must be true or false, found " + text);
+  into.*member = is_on.value_or(false);
+  return {};
+}
+
+template <auto member>
+Result<void> put_whole(const Config& json, std::string_view name, FsdpConfig& into) {
+  if (json.is_null(name)) return {};
+  const std::string text = word_of(json, name);
+  constexpr option::Whole kAny{.least = 0, .most = std::numeric_limits<std::int64_t>::max()};
+  const Result<std::int64_t> n = option::read_whole(name, text, kAny);
+  if (!n) json.fail(name, "must be a whole number, found " + text);
+  into.*member = n.value_or(0);
+  return {};
+}
 
 constexpr auto kStrategies = std::to_array<std::string_view>(
     {"FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2"});
@@ -25,129 +52,105 @@ constexpr auto kPrefetches =
     std::to_array<std::string_view>({"BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH"});
 constexpr auto kPolicies =
     std::to_array<std::string_view>({"TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"});
-/// Without their prefix "fsdp_", which may be there. xla* are for TPUs.
-constexpr std::string_view kKeys =
-    "version reshard_after_forward sharding_strategy backward_prefetch forward_prefetch "
-    "use_orig_params sync_module_states cpu_ram_efficient_loading cpu_offload offload_params "
-    "activation_checkpointing auto_wrap_policy min_num_params transformer_layer_cls_to_wrap "
-    "limit_all_gathers state_dict_type xla xla_fsdp_v2 xla_fsdp_settings xla_fsdp_grad_ckpt";
 
-/// fsdp_config, whose keys may begin with "fsdp_" and whose switches may be texts.
-class FsdpConfig {
- public:
-  explicit FsdpConfig(Config json) : json_(std::move(json)) {}
-
-  Result<void> check_keys() const {
-    std::vector<std::string_view> known;
-    option::each_word(kKeys, [&known](std::string_view word) { known.push_back(word); });
-    for (const std::string& key : json_.keys()) {
-      const std::string bare = key.starts_with("fsdp_") ? key.substr(5) : key;
-      if (std::ranges::find(known, bare) == known.end())
-        return bad_input("no such key: \"" + key + "\"", kConfig, suggestion(bare, known));
-    }
-    return {};
-  }
-
-  bool has(const char* key) const { return !json_.is_null(present(key)); }
-
-  bool on(const char* key, bool otherwise) const {
-    if (!has(key)) return otherwise;
-    const std::string text = word(key);
-    const Result<bool> is_on = option::read_on_off(key, text);
-    if (!is_on || text.empty()) json_.fail(key, "must be true or false, found " + text);
-    return is_on.value_or(otherwise);
-  }
-
-  std::int64_t whole(const char* key, std::int64_t otherwise) const {
-    if (!has(key)) return otherwise;
-    const std::string text = word(key);
-    constexpr option::Whole kAny{.least = 0, .most = std::numeric_limits<std::int64_t>::max()};
-    const Result<std::int64_t> n = option::read_whole(key, text, kAny);
-    if (!n) json_.fail(key, "must be a whole number, found " + text);
-    return n.value_or(0);
-  }
-
-  /// One of `choices`, in whatever case; a number counts from 1.
-  template <std::size_t N>
-  std::string choice(const char* key, const std::array<std::string_view, N>& choices,
-                     std::string_view otherwise) const {
-    if (!has(key)) return std::string(otherwise);
-    const std::string text = upper_case(word(key));
-    for (std::size_t i = 0; i < N; ++i)
-      if (choices[i] == text || std::to_string(i + 1) == text) return std::string(choices[i]);
-    json_.fail(key, "must be " + suggestion(text, choices) + ", found " + word(key));
-    return std::string(otherwise);
-  }
-
-  /// A list of names, or one text with commas between.
-  std::vector<std::string> names(const char* key) const {
-    if (!has(key)) return {};
-    if (json_.json(present(key)).front() == '[') return json_.texts(present(key));
-    return split_at_commas(word(key));
-  }
-
-  Result<void> check() const { return json_.check(); }
-
- private:
-  /// The key as it is written there.
-  std::string present(const char* key) const {
-    std::string prefixed = std::string("fsdp_") + key;
-    return json_.has(prefixed) ? prefixed : key;
-  }
-
-  std::string word(const char* key) const {
-    std::string text = json_.json(present(key));
-    if (text.size() > 1 && text.front() == '"') text = text.substr(1, text.size() - 2);
-    return text;
-  }
-
-  Config json_;
-};
-
-Result<FsdpConfig> read_config(const std::string& text) {
-  Result<Config> json = Config::parse(text.empty() ? "{}" : text, kConfig);
-  if (!json) return tl::unexpected(json.error());
-  FsdpConfig config(std::move(*json));
-  if (const Result<void> fine = config.check_keys(); !fine) return tl::unexpected(fine.error());
-  return config;
+/// One of `choices`, in whatever case; a number counts from 1.
+std::optional<std::string> chosen(std::span<const std::string_view> choices, std::string text) {
+  text = upper_case(text);
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    if (choices[i] == text || std::to_string(i + 1) == text) return std::string(choices[i]);
+  return std::nullopt;
 }
 
+template <auto member, const auto& choices>
+Result<void> put_choice(const Config& json, std::string_view name, FsdpConfig& into) {
+  if (json.is_null(name)) return {};
+  const std::string text = word_of(json, name);
+  into.*member = chosen(choices, text);
+  if (!(into.*member))
+    json.fail(name, "must be " + suggestion(upper_case(text), choices) + ", found " + text);
+  return {};
+}
+
+/// A list of names, or one text with commas between.
+Result<void> put_classes(const Config& json, std::string_view name, FsdpConfig& into) {
+  if (json.is_null(name)) return {};
+  into.layer_classes =
+      json.json(name).front() == '[' ? json.texts(name) : split_at_commas(word_of(json, name));
+  return {};
+}
+
+Result<void> put_reshard(const Config& json, std::string_view name, FsdpConfig& into) {
+  if (!json.is_null(name)) into.reshard_after_forward = word_of(json, name);
+  return {};
+}
+
+using C = FsdpConfig;
+/// FullyShardedDataParallelPlugin (accelerate/utils/dataclasses.py) and Trainer's own keys. xla* are
+/// for TPUs.
+constexpr auto kFields = std::to_array<ConfigField<FsdpConfig>>({
+    {"fsdp_version version", put_whole<&C::version>},
+    {"fsdp_reshard_after_forward reshard_after_forward", put_reshard},
+    {"fsdp_sharding_strategy sharding_strategy", put_choice<&C::sharding_strategy, kStrategies>},
+    {"fsdp_backward_prefetch backward_prefetch", put_choice<&C::backward_prefetch, kPrefetches>},
+    {"fsdp_forward_prefetch forward_prefetch", put_on<&C::forward_prefetch>},
+    {"fsdp_use_orig_params use_orig_params", put_on<&C::use_orig_params>},
+    {"fsdp_sync_module_states sync_module_states", put_on<&C::sync_module_states>},
+    {"fsdp_cpu_ram_efficient_loading cpu_ram_efficient_loading", put_on<&C::loads_on_one_rank>},
+    {"fsdp_cpu_offload cpu_offload", put_on<&C::cpu_offload>},
+    {"fsdp_offload_params offload_params", put_on<&C::offload_params>},
+    {"fsdp_activation_checkpointing activation_checkpointing",
+     put_on<&C::activation_checkpointing>},
+    {"fsdp_auto_wrap_policy auto_wrap_policy", put_choice<&C::auto_wrap_policy, kPolicies>},
+    {"fsdp_min_num_params min_num_params", put_whole<&C::min_num_params>},
+    {"fsdp_transformer_layer_cls_to_wrap transformer_layer_cls_to_wrap", put_classes},
+    {"fsdp_xla xla", put_on<&C::xla>},
+    {"fsdp_limit_all_gathers limit_all_gathers fsdp_state_dict_type state_dict_type "
+     "fsdp_xla_fsdp_v2 xla_fsdp_v2 fsdp_xla_fsdp_settings xla_fsdp_settings "
+     "fsdp_xla_fsdp_grad_ckpt xla_fsdp_grad_ckpt"},
+});
+
 /// What fsdp_config says comes before the older words of fsdp.
-Result<void> read_sharding(const FsdpConfig& config, const Release& release, FsdpRecipe& fsdp) {
+Result<void> settle_sharding(const FsdpConfig& config, const Release& release, FsdpRecipe& fsdp) {
   fsdp.version =
-      static_cast<int>(config.whole("version", release.has(changes::kFsdpIsVersion2) ? 2 : 1));
+      static_cast<int>(config.version.value_or(release.has(changes::kFsdpIsVersion2) ? 2 : 1));
   if (fsdp.version != 1 && fsdp.version != 2)
     return bad_input("no such version of FSDP", "--fsdp_config: version", "1 or 2");
+  const std::string& reshard = config.reshard_after_forward;
   if (fsdp.version == 2) {
     const bool grad_op = fsdp.sharding_strategy == "SHARD_GRAD_OP";
     if (!grad_op && fsdp.sharding_strategy != "FULL_SHARD")
       return bad_input(fsdp.sharding_strategy + " is FSDP1's alone", "--fsdp",
                        R"(--fsdp_config '{"version": 1}')");
-    fsdp.reshard_after_forward = config.on("reshard_after_forward", !grad_op);
+    const Result<bool> on = option::read_on_off("reshard_after_forward", reshard);
+    if (!on)
+      return bad_input("must be true or false, found " + reshard,
+                       "--fsdp_config: reshard_after_forward");
+    fsdp.reshard_after_forward = reshard.empty() ? !grad_op : *on;
     return {};
   }
   // The plugin's sharding_strategy comes from accelerate launch alone and hides the
   // reshard_after_forward that Trainer hands over (accelerator.py, prepare_model).
-  config.choice("reshard_after_forward", kStrategies, "FULL_SHARD");
-  const std::string otherwise =
-      release.has(changes::kFsdpWordsAreHidden) ? "FULL_SHARD" : fsdp.sharding_strategy;
-  fsdp.sharding_strategy = config.choice("sharding_strategy", kStrategies, otherwise);
+  if (!reshard.empty() && !chosen(kStrategies, reshard))
+    return bad_input("must be " + suggestion(reshard, kStrategies) + ", found " + reshard,
+                     "--fsdp_config: reshard_after_forward");
+  if (config.sharding_strategy || release.has(changes::kFsdpWordsAreHidden))
+    fsdp.sharding_strategy = config.sharding_strategy.value_or("FULL_SHARD");
   if (fsdp.sharding_strategy.starts_with("HYBRID"))
     return unsupported("hybrid sharding under Trainer is not modelled",
                        "--fsdp_config: sharding_strategy", "FULL_SHARD");
   return {};
 }
 
-Result<void> read_wrapping(const FsdpConfig& config, const Release& release, FsdpRecipe& fsdp) {
+Result<void> settle_wrapping(const FsdpConfig& config, const Release& release, FsdpRecipe& fsdp) {
   const bool wraps =
       release.has(changes::kFsdpIsVersion2) || fsdp.wrap != FsdpRecipe::Wrap::nothing;
   const std::string policy =
-      config.choice("auto_wrap_policy", kPolicies, wraps ? kPolicies.front() : "NO_WRAP");
+      config.auto_wrap_policy.value_or(wraps ? "TRANSFORMER_BASED_WRAP" : "NO_WRAP");
   fsdp.wrap = policy == "NO_WRAP"           ? FsdpRecipe::Wrap::nothing
               : policy == "SIZE_BASED_WRAP" ? FsdpRecipe::Wrap::by_size
                                             : FsdpRecipe::Wrap::layers;
-  fsdp.min_num_params = config.whole("min_num_params", 0);
-  fsdp.layer_classes = config.names("transformer_layer_cls_to_wrap");
+  fsdp.min_num_params = config.min_num_params.value_or(0);
+  fsdp.layer_classes = config.layer_classes;
   if (fsdp.wrap != FsdpRecipe::Wrap::by_size) return {};
   if (fsdp.version == 2)
     return bad_input("fully_shard does not take the lists of layers that this policy finds",
@@ -185,30 +188,25 @@ Result<void> set_fsdp(const option::Said& said, TrainRecipe& recipe) {
 }
 
 Result<void> set_fsdp_config(const option::Said& said, TrainRecipe& recipe) {
-  trainer_of(recipe).fsdp_config = said.text;
-  const Result<FsdpConfig> config = read_config(trainer_of(recipe).fsdp_config);
-  return config ? Result<void>() : tl::unexpected(config.error());
+  FsdpConfig& config = trainer_of(recipe).fsdp_config = {};
+  return said.text.empty() ? Result<void>()
+                           : read_object(said.text, "--fsdp_config", kFields, config);
 }
 
 Result<void> finish_fsdp(TrainRecipe& recipe) {
   if (!trainer_of(recipe).fsdp) return {};
   recipe.loads_on_host = true;
   FsdpRecipe& fsdp = *trainer_of(recipe).fsdp;
-  const Result<FsdpConfig> config = read_config(trainer_of(recipe).fsdp_config);
-  if (!config) return tl::unexpected(config.error());
-  if (config->on("xla", false))
-    return unsupported("FSDP on TPUs is not modelled", "--fsdp_config: xla", "false");
-  for (const auto step : {read_sharding, read_wrapping})
-    if (const Result<void> fine = step(*config, recipe.release, fsdp); !fine) return fine;
-  fsdp.backward_prefetch = config->choice("backward_prefetch", kPrefetches, "NO_PREFETCH");
-  fsdp.forward_prefetch = config->on("forward_prefetch", false);
-  fsdp.use_orig_params = config->on("use_orig_params", true);
-  fsdp.sync_module_states =
-      config->on("sync_module_states", true) || config->on("cpu_ram_efficient_loading", false);
-  fsdp.cpu_offload =
-      config->on("cpu_offload", fsdp.cpu_offload) || config->on("offload_params", false);
-  fsdp.activation_checkpointing = config->on("activation_checkpointing", false);
-  if (const Result<void> fine = config->check(); !fine) return fine;
+  const FsdpConfig& config = trainer_of(recipe).fsdp_config;
+  if (config.xla) return unsupported("FSDP on TPUs is not modelled", "--fsdp_config: xla", "false");
+  for (const auto step : {settle_sharding, settle_wrapping})
+    if (const Result<void> fine = step(config, recipe.release, fsdp); !fine) return fine;
+  fsdp.backward_prefetch = config.backward_prefetch.value_or("NO_PREFETCH");
+  fsdp.forward_prefetch = config.forward_prefetch;
+  fsdp.use_orig_params = config.use_orig_params;
+  fsdp.sync_module_states = config.sync_module_states || config.loads_on_one_rank;
+  fsdp.cpu_offload = config.cpu_offload.value_or(fsdp.cpu_offload) || config.offload_params;
+  fsdp.activation_checkpointing = config.activation_checkpointing;
   if (fsdp.activation_checkpointing && recipe.checkpointing != Checkpointing::none)
     return bad_input("Trainer refuses both", "--gradient_checkpointing",
                      "activation_checkpointing of --fsdp_config alone");

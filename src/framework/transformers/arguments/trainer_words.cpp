@@ -11,6 +11,7 @@
 #include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/arguments/quantization_config.h"
 #include "model/config.h"
+#include "model/json_members.h"
 #include "option/value.h"
 
 namespace memtape::transformers {
@@ -119,16 +120,6 @@ void take_optimizer(NamedValues& options) {
 }
 
 }  // namespace
-
-std::string with_members(const std::string& object, std::span<const NamedValue> members) {
-  const Result<Config> given = Config::parse(object, "--peft");
-  if (!given) return object;  // what reads it says what is wrong
-  JsonObject made;
-  for (const std::string& key : given->keys())
-    if (!last_value(members, key)) made.add_json(key, given->json(key));
-  for (const auto& [key, text] : members) made.add_json(key, text);
-  return made.text();
-}
 
 Result<NamedValues> in_trainer_words(NamedValues given) {
   Result<NamedValues> options = with_presets(std::move(given));

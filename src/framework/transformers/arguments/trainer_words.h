@@ -16,7 +16,4 @@ namespace memtape::transformers {
 /// transformers` the options are then in its own words; for others they are unchanged.
 Result<NamedValues> in_trainer_words(NamedValues given);
 
-/// A JSON object with these members, which replace those that it has.
-std::string with_members(const std::string& object, std::span<const NamedValue> members);
-
 }  // namespace memtape::transformers

@@ -11,7 +11,7 @@
 #include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/arguments/quantization_config.h"
 #include "framework/transformers/arguments/trl_config.h"
-#include "option/json_fields.h"
+#include "model/config_fields.h"
 #include "workload/train_options.h"
 
 namespace memtape::transformers {
@@ -91,19 +91,18 @@ Result<void> set_quantization(const Said& said, TrainRecipe& recipe) {
 
 /// liger_kernel_config (liger-kernel, apply_liger_kernel_to_*).
 Result<void> set_liger_kernel_config(const Said& said, TrainRecipe& recipe) {
-  constexpr auto kFields = std::to_array<option::JsonField<LigerRecipe>>({
-      {"rope", option::put_json<&LigerRecipe::rope>},
-      {"rms_norm", option::put_json<&LigerRecipe::rms_norm>},
-      {"swiglu", option::put_json<&LigerRecipe::gated>},
-      {"geglu", option::put_json<&LigerRecipe::gated>},
-      {"cross_entropy", option::put_json<&LigerRecipe::cross_entropy>},
-      {"fused_linear_cross_entropy", option::put_json<&LigerRecipe::fused_linear_cross_entropy>},
+  using fields::put;
+  constexpr auto kFields = std::to_array<ConfigField<LigerRecipe>>({
+      {"rope", put<&LigerRecipe::rope>},
+      {"rms_norm", put<&LigerRecipe::rms_norm>},
+      {"swiglu", put<&LigerRecipe::gated>},
+      {"geglu", put<&LigerRecipe::gated>},
+      {"cross_entropy", put<&LigerRecipe::cross_entropy>},
+      {"fused_linear_cross_entropy", put<&LigerRecipe::fused_linear_cross_entropy>},
+      {"layer_norm"},
   });
-  trainer_of(recipe).liger_kernel_config = {};
-  return option::read_json_fields(
-      std::string(said.text),
-      {"--liger_kernel_config", "Liger", R"({"rope": true, "swiglu": true})", "layer_norm"},
-      kFields, trainer_of(recipe).liger_kernel_config);
+  LigerRecipe& config = trainer_of(recipe).liger_kernel_config = {};
+  return read_object(said.text, "--liger_kernel_config", kFields, config);
 }
 
 /// FinetuningArguments.pref_loss of LLaMA-Factory.
