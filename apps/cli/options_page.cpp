@@ -84,10 +84,8 @@ std::string page_of_arguments() {
 std::string page_of_engines() {
   std::string text;
   for (const ServeEngine& engine : serve_engines()) {
-    option::Syntax syntax;
-    option::add(engine.flags, syntax.table);
     text += fmt::format("\n### `--engine {}`\n\n{}\n{}", engine.name, engine.summary,
-                        option::table_markdown(syntax.table));
+                        option::table_markdown(option::table_of(engine.flags)));
   }
   return text;
 }

@@ -121,7 +121,7 @@ Result<TrainAnswer> recorded_answer(const answer::RawOptions& options) {
   const DeviceSetup& device = question->request.device;
   RankReport rank = rank_of(figures);
   rank.outside = outside_memory(question->recipe, device);
-  rank.peak_device_bytes = rank.peak.reserved + outside_of(device);
+  rank.peak_device_bytes = rank.peak.reserved + device.context_bytes();
   prediction.source = "recorded";
   prediction.model = {.id = question->source.id,
                       .family = question->source.config->text("model_type", ""),
@@ -132,7 +132,7 @@ Result<TrainAnswer> recorded_answer(const answer::RawOptions& options) {
   std::ranges::move(release_settings(question->recipe), std::back_inserter(prediction.workload));
   prediction.mesh = mesh_settings(question->recipe);
   prediction.releases = step->stack + " (recorded)";
-  prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});
+  prediction.device = device_summary(device);
   prediction.bounds = {rank.peak_device_bytes, rank.peak_device_bytes, {}};
   prediction.ranks.push_back(std::move(rank));
   prediction.warnings.push_back("these are the figures of the real step, run by " + step->stack +

@@ -19,13 +19,12 @@ using phantom_run::TapeFile;
 
 Result<DeviceSetup> device_of_run(const RawOptions& asked,
                                   const phantom_run::PhantomRequest& request) {
-  const Result<ServeDevice> device = answer::device_of(asked.values, {}, outside_process());
-  if (!device) return tl::unexpected(device.error());
-  return DeviceSetup{.gpu = request.gpu,
-                     .total_bytes = request.total_bytes,
-                     .context_bytes = request.context_bytes,
-                     .placement = device->placement,
-                     .allocator = device->allocator};
+  Result<DeviceSetup> device = answer::device_of(asked.values, {}, outside_process());
+  if (!device) return device;
+  device->gpu = request.gpu;
+  device->total_override = request.total_bytes;
+  device->context_override = request.context_bytes;
+  return device;
 }
 
 std::vector<LargestTensor> largest_of(const report::RunEntry& entry) {

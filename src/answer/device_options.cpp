@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/device_options.h"
 
-#include <algorithm>
-
-#include "base/typed_number.h"
 #include "option/value.h"
 
 namespace memtape::answer {
@@ -12,10 +9,9 @@ namespace {
 Result<std::optional<Bytes>> bytes_option(OptionValues values, std::string_view name) {
   const std::string* text = last_value(values, name);
   if (!text) return std::nullopt;
-  const std::optional<Bytes> bytes = typed_bytes(*text);
-  if (!bytes)
-    return option::unusable(name, *text, "a whole number of bytes, or a size like 24GiB or 80GB");
-  return bytes;
+  constexpr option::Whole kBytes{
+      .least = 0, .most = std::int64_t{1} << 62, .unit = option::Unit::bytes};
+  return option::read_whole(name, *text, kBytes);
 }
 
 /// PYTORCH_ALLOC_CONF, or the older PYTORCH_CUDA_ALLOC_CONF.
@@ -30,9 +26,9 @@ Result<AllocatorConfig> allocator_of(OptionValues environment, const Outside& ou
 
 }  // namespace
 
-Result<ServeDevice> device_of(OptionValues values, OptionValues environment,
+Result<DeviceSetup> device_of(OptionValues values, OptionValues environment,
                               const Outside& outside) {
-  ServeDevice device;
+  DeviceSetup device;
   if (const std::string* name = last_value(values, "gpu")) {
     Result<Gpu> gpu = find_gpu(*name);
     if (!gpu) return tl::unexpected(gpu.error());

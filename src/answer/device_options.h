@@ -16,7 +16,7 @@ using OptionValues = std::span<const NamedValue>;
 /// The device that --gpu, --gpu-memory-bytes, --context-bytes, --driver-placement and
 /// PYTORCH_ALLOC_CONF describe; it is one device. Variables in `environment`, which a launch
 /// command sets, take precedence over those outside.
-Result<ServeDevice> device_of(OptionValues values, OptionValues environment,
+Result<DeviceSetup> device_of(OptionValues values, OptionValues environment,
                               const Outside& outside);
 
 }  // namespace memtape::answer

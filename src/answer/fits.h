@@ -28,7 +28,7 @@ struct FitsQuestion {
 
   Task task = Task::chat;
   NamedValues device_values;  ///< --gpu and similar options
-  ServeDevice device;
+  DeviceSetup device;
   std::optional<Bytes> host_memory;
   Bytes reserve = 0;  ///< of the GPU's memory, kept free for others; without a GPU, of the host's
   std::int64_t least_tokens{};  ///< those of a chat's context, or of the sequences of a training

@@ -187,7 +187,7 @@ class QuestionReader {
   }
 
   Result<void> device(const Outside& outside) {
-    Result<ServeDevice> device = device_of(q_.device_values, {}, outside);
+    Result<DeviceSetup> device = device_of(q_.device_values, {}, outside);
     if (!device) return tl::unexpected(device.error());
     q_.device = *std::move(device);
     if (!q_.device.total_bytes() && q_.task == FitsQuestion::Task::train)

@@ -89,7 +89,7 @@ class Trained {
       none.failure = request.error().line();
       return none;
     }
-    request->device.total_bytes = q_.room();
+    request->device.total_override = q_.room();
     CommandWords command;
     command.values = request->values;
     command.read = request->read;

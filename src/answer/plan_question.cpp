@@ -294,9 +294,8 @@ class Fields {
   Bytes device_bytes() const {
     constexpr Bytes kUnlimited = Bytes{1} << 60;
     const DeviceSetup& device = question_.device;
-    const Bytes context = outside_of(device);
-    if (device.total_bytes) return *device.total_bytes - context;
-    return device.gpu ? device.gpu->total_bytes - context : kUnlimited;
+    const std::optional<Bytes> total = device.total_bytes();
+    return total ? *total - device.context_bytes() : kUnlimited;
   }
 
   const RawOptions& options_;

@@ -72,7 +72,7 @@ Result<AskedServer> asked_server(const ServeCommand& command, ServeRequest reque
     if (name != "with") request.options.add(name, value);
   if (const auto taken = take_releases(command, request); !taken)
     return tl::unexpected(taken.error());
-  Result<ServeDevice> device = device_of(command.values, command.environment, outside);
+  Result<DeviceSetup> device = device_of(command.values, command.environment, outside);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);
   if ((*engine)->takes_unified_memory)

@@ -13,13 +13,9 @@ namespace {
 
 constexpr std::size_t kLargestJson = std::size_t{1} << 20;
 
-const std::string* value_of(const RawOptions& options, std::string_view name) {
-  return last_value(options.values, name);
-}
-
 /// The one that is named, or the first.
 Result<const Framework*> framework_of(const RawOptions& options) {
-  const std::string* named = value_of(options, "framework");
+  const std::string* named = last_value(options.values, "framework");
   return named ? find_framework(*named, frameworks()) : frameworks().front();
 }
 
@@ -37,14 +33,6 @@ Result<void> read_json_files(RawOptions& options, const Outside& outside) {
     value = std::move(*text);
   }
   return {};
-}
-
-DeviceSetup device_setup(ServeDevice device) {
-  return {.gpu = std::move(device.gpu),
-          .total_bytes = device.total_override,
-          .context_bytes = device.context_override,
-          .placement = device.placement,
-          .allocator = device.allocator};
 }
 
 }  // namespace
@@ -74,11 +62,10 @@ Result<TrainRequest> train_request(const RawOptions& typed, const Outside& outsi
   };
   Result<TrainRecipe> recipe = read(options.values);
   if (!recipe) return tl::unexpected(recipe.error());
-  Result<ServeDevice> device = device_of(options.values, options.environment, outside);
+  Result<DeviceSetup> device = device_of(options.values, options.environment, outside);
   if (!device) return tl::unexpected(device.error());
   device->allocator.equal_blocks = equal_blocks_of(recipe->release);
-  return TrainRequest{std::move(*recipe), device_setup(std::move(*device)),
-                      std::move(options.values), read};
+  return TrainRequest{std::move(*recipe), std::move(*device), std::move(options.values), read};
 }
 
 }  // namespace memtape::answer

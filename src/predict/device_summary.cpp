@@ -5,21 +5,22 @@
 
 namespace memtape {
 
-std::optional<DeviceSummary> device_summary(const std::optional<Gpu>& gpu,
-                                            const DeviceOverrides& overrides) {
-  if (!overrides.total && !gpu) return std::nullopt;
+std::optional<DeviceSummary> device_summary(const DeviceSetup& device) {
+  const std::optional<Bytes> total = device.total_bytes();
+  if (!total) return std::nullopt;
+  const std::optional<Gpu>& gpu = device.gpu;
   DeviceSummary summary;
-  summary.total_bytes = overrides.total ? *overrides.total : gpu->total_bytes;
-  summary.context_bytes = overrides.context.value_or(gpu ? gpu->context_bytes : 0);
+  summary.total_bytes = *total;
+  summary.context_bytes = device.context_bytes();
   if (gpu) {
     summary.name = gpu->name;
     summary.id = gpu->id;
   }
   summary.source = fmt::format("total: {}; context: {}",
-                               overrides.total ? "--gpu-memory-bytes" : gpu->total_source,
-                               overrides.context ? "--context-bytes"
-                               : gpu             ? gpu->context_source
-                                                 : "none named");
+                               device.total_override ? "--gpu-memory-bytes" : gpu->total_source,
+                               device.context_override ? "--context-bytes"
+                               : gpu                   ? gpu->context_source
+                                                       : "none named");
   return summary;
 }
 

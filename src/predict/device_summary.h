@@ -4,18 +4,12 @@
 
 #include <optional>
 
-#include "mesh/gpu_catalog.h"
+#include "mesh/device_setup.h"
 #include "outcome/answer_parts.h"
 
 namespace memtape {
 
-/// --gpu-memory-bytes and --context-bytes, which replace the catalog's figures.
-struct DeviceOverrides {
-  std::optional<Bytes> total, context;
-};
-
 /// Empty if neither a GPU nor a total was named.
-std::optional<DeviceSummary> device_summary(const std::optional<Gpu>& gpu,
-                                            const DeviceOverrides& overrides);
+std::optional<DeviceSummary> device_summary(const DeviceSetup& device);
 
 }  // namespace memtape

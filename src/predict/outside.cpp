@@ -35,15 +35,15 @@ Sizes sizes_of(const TrainRecipe& recipe) {
 
 OutsideMemory context(const DeviceSetup& device) {
   const bool is_known =
-      device.context_bytes || !device.gpu || device.gpu->context_certainty == Certainty::exact;
-  const Bytes counted = device.context_bytes.value_or(device.gpu ? device.gpu->context_bytes : 0);
+      device.context_override || !device.gpu || device.gpu->context_certainty == Certainty::exact;
+  const Bytes counted = device.context_bytes();
   OutsideMemory item{.what = "the CUDA context",
                      .counted_bytes = counted,
                      .low_bytes = counted,
                      .high_bytes = counted,
-                     .source = device.context_bytes ? "--context-bytes"
-                               : device.gpu         ? device.gpu->context_source
-                                                    : "no device is named"};
+                     .source = device.context_override ? "--context-bytes"
+                               : device.gpu            ? device.gpu->context_source
+                                                       : "no device is named"};
   if (is_known) return item;
   item.low_bytes = std::min(item.low_bytes, kLeastContext);
   item.high_bytes = std::max(item.high_bytes, kMostContext);
@@ -72,7 +72,7 @@ std::vector<Communicator> communicators(const TrainRecipe& recipe) {
 
 std::vector<OutsideMemory> outside_memory(const TrainRecipe& recipe, const DeviceSetup& device) {
   std::vector<OutsideMemory> items;
-  if (device.gpu || device.context_bytes) items.push_back(context(device));
+  if (device.gpu || device.context_override) items.push_back(context(device));
   const int capability = device.gpu ? device.gpu->capability_major : 8;
   for (const Communicator& one : communicators(recipe)) {
     const MemoryRange range = nccl_memory(one, capability);

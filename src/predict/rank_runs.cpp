@@ -98,7 +98,7 @@ class RankRuns {
     if (play.before.out_of_memory || play.step.out_of_memory)
       return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
                        "check the sizes of the model and of the batch");
-    RankReport report = rank_report(*run, play, outside_of(device_), options_.largest);
+    RankReport report = rank_report(*run, play, device_.context_bytes(), options_.largest);
     report.ranks = alike.ranks;
     report.stage = alike.stage;
     report.outside = outside_memory(plan_.common, device_);
@@ -118,16 +118,6 @@ class RankRuns {
 };
 
 }  // namespace
-
-/// What is taken outside the allocator: the CUDA context and its modules.
-Bytes outside_of(const DeviceSetup& device) {
-  return device.context_bytes.value_or(device.gpu ? device.gpu->context_bytes : 0);
-}
-
-std::optional<Bytes> total_of(const DeviceSetup& device) {
-  if (device.total_bytes) return device.total_bytes;
-  return device.gpu ? std::optional(device.gpu->total_bytes) : std::nullopt;
-}
 
 Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const PredictOptions& options,

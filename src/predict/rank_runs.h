@@ -29,10 +29,4 @@ Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const PredictOptions& options,
                               int measured, std::vector<RankReport>& reports);
 
-/// Memory outside the allocator: the CUDA context and its modules.
-Bytes outside_of(const DeviceSetup& device);
-
-/// All the memory of the device, or nothing if no device is named.
-std::optional<Bytes> total_of(const DeviceSetup& device);
-
 }  // namespace memtape

@@ -31,8 +31,8 @@ const ServeRank* fullest(const ServeAnswer& answer) {
 /// What every engine's answer is completed with.
 void complete(ServeAnswer& answer, const ServeRequest& request) {
   if (!answer.device) {
-    const ServeDevice& device = request.device;
-    answer.device = device_summary(device.gpu, {device.total_override, device.context_override});
+    const DeviceSetup& device = request.device;
+    answer.device = device_summary(device);
   }
   const ServeRank* rank = fullest(answer);
   if (!rank) return;

@@ -41,7 +41,7 @@ Result<StepNeeds> needs_of(const ModelRequest& model, const TrainRecipe& asked,
   if (const auto fine = check_bounds(model, *recipe, device, rank); !fine)
     return tl::unexpected(fine.error());
   StepNeeds needs{.peak = rank.peak_device_bytes, .needed = rank.peak_device_bytes};
-  const DeviceMemory memory{.total = *total_of(device), .outside = outside_of(device)};
+  const DeviceMemory memory{.total = *device.total_bytes(), .outside = device.context_bytes()};
   if (fullest->play.highest.requested > memory.total - memory.outside) return needs;
   const Verdict found = verdict(fullest->run.tape, device, memory, fullest->play, kMeasuredStep);
   const Bytes held = memory.total - found.headroom_bytes;

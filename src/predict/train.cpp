@@ -46,9 +46,9 @@ ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
 
 void judge(Prediction& prediction, const torch::TrainRun& run, const DeviceSetup& device,
            const StepPlay& play) {
-  const std::optional<Bytes> total = total_of(device);
+  const std::optional<Bytes> total = device.total_bytes();
   if (!total) return;
-  const DeviceMemory memory{.total = *total, .outside = outside_of(device)};
+  const DeviceMemory memory{.total = *total, .outside = device.context_bytes()};
   const Verdict found = verdict(run.tape, device, memory, play, kMeasuredStep);
   const Bytes peak = report::peak_rank(prediction).peak_device_bytes;
   const VerdictWord word =
@@ -91,7 +91,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   std::ranges::move(release_settings(recipe), std::back_inserter(prediction.workload));
   prediction.releases = releases_in_words(recipe);
   prediction.mesh = mesh_settings(recipe);
-  prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});
+  prediction.device = device_summary(device);
   prediction.bounds = bounds_of(run->tape, device, peak);
   if (const auto done = widen_by_compile(prediction.bounds, model.config, recipe,
                                          {.device = device, .rank = peak});

@@ -10,11 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/allocator_config.h"
-#include "allocator/driver.h"
 #include "base/result.h"
 #include "base/workers.h"
-#include "mesh/gpu_catalog.h"
+#include "mesh/device_setup.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
 #include "option/given.h"
@@ -26,15 +24,6 @@ struct DeviceTraits;
 }
 
 namespace memtape {
-
-/// The device of the step. Without a GPU there is no verdict, and kernels choose as they do on an
-/// A100.
-struct DeviceSetup {
-  std::optional<Gpu> gpu;
-  std::optional<Bytes> total_bytes, context_bytes;  ///< --gpu-memory-bytes, --context-bytes
-  DriverPlacement placement = DriverPlacement::linux_regions;
-  AllocatorConfig allocator;
-};
 
 /// What the host code of kernels asks the device for.
 ghost::DeviceTraits device_traits(const DeviceSetup& device);

@@ -14,6 +14,7 @@
 #include "allocator/allocator_config.h"
 #include "allocator/placement.h"
 #include "base/result.h"
+#include "mesh/device_setup.h"
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
@@ -26,22 +27,6 @@ namespace memtape {
 namespace llamacpp {
 struct GgufHeader;
 }
-
-/// The GPUs on which the model is served. They are all of one kind.
-struct ServeDevice {
-  std::optional<Gpu> gpu;
-  std::optional<Bytes> total_override, context_override;  ///< --gpu-memory-bytes, --context-bytes
-  int gpus = 1;
-  DriverPlacement placement = DriverPlacement::linux_regions;
-  AllocatorConfig allocator;
-
-  /// What the driver gives a program. It is nothing if no GPU was named.
-  std::optional<Bytes> total_bytes() const {
-    if (total_override) return total_override;
-    return gpu ? std::optional(gpu->total_bytes) : std::nullopt;
-  }
-  Bytes context_bytes() const { return context_override.value_or(gpu ? gpu->context_bytes : 0); }
-};
 
 /// A model in addition to the one that is served: one that drafts for it, or an adapter of it.
 struct SideModel {
@@ -59,7 +44,7 @@ struct ServeRequest {
   std::vector<SideModel> adapters;
   ServeOptions options;
   Release release;  ///< the releases of the packages on which the engine runs
-  ServeDevice device;
+  DeviceSetup device;
   /// The tokens of a user's prompt and answer, if requests may be longer than that.
   std::optional<std::int64_t> user_tokens;
 };

@@ -135,7 +135,7 @@ Result<Question> question_of(const ServeCommand& command, ServeRequest model) {
 }
 
 phantom_run::StepRequest server_step(const Question& q, const std::string& python) {
-  const ServeDevice& device = q.request.device;
+  const DeviceSetup& device = q.request.device;
   return {.recipe = q.runnable.recipe,
           .name = q.request.id,
           .config = *q.request.config,

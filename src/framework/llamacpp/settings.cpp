@@ -290,7 +290,7 @@ class Reader {
   }
 
   const ServeOptions& options_;
-  const ServeDevice& device_;
+  const DeviceSetup& device_;
   Settings& s_;
   std::int64_t proposed_ = 0;  ///< tokens of the longest draft
   std::optional<Error> problem_;

@@ -285,7 +285,7 @@ class Reader {
 
   const ServeRequest& request_;
   const ServeOptions& options_;
-  const ServeDevice& device_;
+  const DeviceSetup& device_;
   const Config& whole_;
   const Config config_;
   std::vector<std::string>& warnings_;

@@ -284,7 +284,7 @@ std::string_view text_architecture(const Config& whole, const Config& text) {
   return part == kTextParts.end() ? std::string_view() : part->text;
 }
 
-void warn_of_missing_gpus(const ServeDevice& device, const Parallel& p,
+void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
                           std::vector<std::string>& warnings) {
   const int ranks = p.tp * p.pp * p.dp;
   if (device.gpus > 1 && ranks > device.gpus)
@@ -296,7 +296,7 @@ void warn_of_missing_gpus(const ServeDevice& device, const Parallel& p,
 
 }  // namespace
 
-Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine) {
+Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine) {
   DeviceFacts facts;
   if (device.gpu && !device.gpu->runs_cuda())
     return unsupported(fmt::format("{} is modelled for CUDA devices only", engine), "--gpu",

@@ -31,7 +31,7 @@ Config without_encoders(const Config& config);
 void warn_of_towers(const Config& config, std::vector<std::string>& warnings);
 
 /// The device on which `engine` runs. The size of its memory must be known.
-Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine);
+Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine);
 
 /// The settings of rank 0. `warnings` receives what was given and is not modelled.
 Result<Settings> resolve(const ServeRequest& request, const Config& config,
