@@ -89,7 +89,7 @@ def answer(program, request, folder, seconds):
 def comparable(printed, words, program):
     """What a command printed, without the program's own name and how long another program ran."""
     text = printed.decode("utf-8", "backslashreplace").replace(program, "memtape")
-    return RAN_FOR.sub("N", text) if words[0] in ("run", "watch") else text
+    return RAN_FOR.sub("N", text) if words and words[0] in ("run", "watch") else text
 
 
 def limit(pid, seconds):
