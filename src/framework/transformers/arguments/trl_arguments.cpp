@@ -111,7 +111,8 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfSft | kOfReward, field("--eos_token", Text{}, "None")},
     {kOfSft | kOfDpo | kOfReward, field("--pad_token", Text{}, "None")},
     {kOfSft | kOfDpo, field("--truncation_mode", Text{}, "keep_start")},
-    {kOfSft | kOfOnline, field("--shuffle_dataset", OnOff{}, "false")},
+    {kOfSft, field("--shuffle_dataset", OnOff{}, "false")},
+    {kOfOnline, field("--shuffle_dataset", OnOff{}, "true")},
     {kOfSft | kOfDpo | kOfReward | kOfKto | kOfOnline,
      field("--pad_to_multiple_of", Text{}, "auto")},
     // of DPOConfig
@@ -142,7 +143,7 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfOnline, field("--prompt_length", Whole{}, {}, to_grpo<&GrpoRecipe::prompt_length>)},
     {kOfOnline, field("--num_generations", Whole{}, "8", to_grpo<&GrpoRecipe::num_generations>)},
     {kOfOnline,
-     field("--max_completion_length", Whole{}, "256", to_grpo<&GrpoRecipe::max_completion_length>)},
+     field("--max_completion_length", Whole{}, "512", to_grpo<&GrpoRecipe::max_completion_length>)},
     {kOfOnline, field("--num_iterations", Whole{}, "1", to_grpo<&GrpoRecipe::num_iterations>)},
     {kOfOnline,
      field("--steps_per_generation", Whole{}, "None", to_grpo<&GrpoRecipe::steps_per_generation>)},
@@ -165,8 +166,8 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
                       grpo_unless<1, &GrpoRecipe::penalizes_repetition>)},
     {kOfGrpo,
      field("--use_adaptive_entropy", OnOff{}, "false", to_grpo<&GrpoRecipe::adapts_entropy_bonus>)},
-    {kOfGrpo, field("--use_bias_correction_kl", OnOff{}, "false",
-                    to_grpo<&GrpoRecipe::corrects_bias_of_kl>)},
+    {kOfGrpo,
+     field("--use_bias_correction_kl", OnOff{}, "true", to_grpo<&GrpoRecipe::corrects_bias_of_kl>)},
     {kOfGrpo, or_none(field("--off_policy_mask_threshold", Real{}, "None",
                             grpo_given<&GrpoRecipe::masks_off_policy>))},
     {kOfOnline, or_none(field("--min_p", Real{}, "None", grpo_given<&GrpoRecipe::has_min_p>))},
@@ -263,7 +264,6 @@ void begin_grpo(TrainerRecipe& trainer) { trainer.grpo.emplace(); }
 void begin_rloo(TrainerRecipe& trainer) {
   GrpoRecipe& rloo = trainer.grpo.emplace();
   rloo.num_generations = 2;
-  rloo.max_completion_length = 512;
   rloo.beta = 0.05;
   rloo.leaves_one_out = true;
 }

@@ -61,7 +61,7 @@ struct KtoRecipe {
 
 /// trl's GRPOConfig, as far as it affects memory. The size of a micro-batch counts completions.
 struct GrpoRecipe {
-  std::int64_t num_generations = 8, max_completion_length = 256, num_iterations = 1;
+  std::int64_t num_generations = 8, max_completion_length = 512, num_iterations = 1;
   /// If not set, what the sequence has besides the completion.
   std::optional<std::int64_t> prompt_length;
   std::optional<std::int64_t> steps_per_generation, generation_batch_size;
@@ -77,7 +77,7 @@ struct GrpoRecipe {
   bool masks_by_entropy = false;      ///< top_entropy_quantile below 1
   bool adds_entropy_bonus = false;    ///< entropy_coef is not 0
   bool adapts_entropy_bonus = false;  ///< use_adaptive_entropy
-  bool corrects_bias_of_kl = false;   ///< use_bias_correction_kl
+  bool corrects_bias_of_kl = true;    ///< use_bias_correction_kl
   bool masks_off_policy = false;      ///< off_policy_mask_threshold is set
   bool masks_truncated = false;       ///< mask_truncated_completions
   bool disable_dropout = false;
