@@ -17,8 +17,8 @@ Result<std::optional<Bytes>> bytes_option(OptionValues values, std::string_view 
 /// PYTORCH_ALLOC_CONF, or the older PYTORCH_CUDA_ALLOC_CONF.
 Result<AllocatorConfig> allocator_of(OptionValues environment, const Outside& outside) {
   for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
-    for (const auto& [variable, value] : environment)
-      if (variable == name) return AllocatorConfig::parse(value);
+    if (const std::string* text = last_value(environment, name))
+      return AllocatorConfig::parse(*text);
     if (const auto text = outside.variable(name)) return AllocatorConfig::parse(*text);
   }
   return AllocatorConfig{};

@@ -140,6 +140,7 @@ Translation begin_translation(const LaunchCommand& command, Translation::Command
   Translation translation;
   translation.command = kind;
   translation.remarks = command.remarks;
+  translation.environment = command.environment;
   if (const auto gpus = command.gpus()) translation.add("gpus", *gpus);
   return translation;
 }
@@ -160,7 +161,6 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
   Result<Translation> translation = found->program->translate(*command);
   if (!translation) return translation;
-  translation->environment = command->environment;
   if (command->is_module) translation->program = {"python3", "-m"};
   translation->program.push_back(command->path);
   translation->arguments = arguments;
