@@ -76,8 +76,14 @@ Result<Launched> launched(const option::Words& typed, const Outside& outside) {
   raw.tail.insert(raw.tail.begin(), "--");
   raw.remarks.warnings = words->remarks;
   raw.remarks.add(said->remarks);
-  raw.values = said->options;
-  raw.values.insert(raw.values.end(), given.begin(), given.end());
+  for (const launch::SaidOption& option : said->options) {
+    raw.values.emplace_back(option.name, option.value);
+    raw.places.emplace_back(option.name, option.where);
+  }
+  for (const NamedValue& option : given) {
+    raw.values.push_back(option);
+    raw.places.emplace_back(option.first, "");
+  }
   if (said->command != launch::Translation::Command::train)
     return Launched(serving(*said, std::move(raw), typed.tail));
   if (const auto fine = check_asked_of_training(given); !fine) return tl::unexpected(fine.error());

@@ -31,6 +31,8 @@ struct RawOptions {
   NamedValues values = {};  ///< ("micro-batch-size", "4") in the order of the table
   /// The options that the user typed, in that order; the value of a switch is "".
   NamedValues typed = {};
+  /// Where a launch command says the options: ("bf16", "cfg.yml:7: bf16"), or "".
+  NamedValues places = {};
   std::string config = {};               ///< the model's config.json, if no MODEL names it
   std::vector<std::string> tail = {};    ///< "-- COMMAND...", for a launch command
   NamedValues environment = {};          ///< variables that a launch command sets

@@ -35,9 +35,7 @@ Result<void> read_json_files(RawOptions& options, const Outside& outside) {
   return {};
 }
 
-}  // namespace
-
-Result<TrainRequest> train_request(const RawOptions& typed, const Outside& outside) {
+Result<TrainRequest> read_train_request(const RawOptions& typed, const Outside& outside) {
   RawOptions options = typed;
   if (const auto read = read_json_files(options, outside); !read)
     return tl::unexpected(read.error());
@@ -66,6 +64,16 @@ Result<TrainRequest> train_request(const RawOptions& typed, const Outside& outsi
   if (!device) return tl::unexpected(device.error());
   device->allocator.equal_blocks = equal_blocks_of(recipe->release);
   return TrainRequest{std::move(*recipe), std::move(*device), std::move(options.values), read};
+}
+
+}  // namespace
+
+Result<TrainRequest> train_request(const RawOptions& typed, const Outside& outside) {
+  Result<TrainRequest> request = read_train_request(typed, outside);
+  if (request || !request.error().where.starts_with("--")) return request;
+  const std::string* place = last_value(typed.places, request.error().where.substr(2));
+  if (place && !place->empty()) request.error().where = *place;
+  return request;
 }
 
 }  // namespace memtape::answer

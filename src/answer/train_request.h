@@ -20,7 +20,7 @@ struct TrainRequest {
 };
 
 /// The recipe and the device of the options. If the dialect does not model an option, the error
-/// names it.
+/// names it, or the place where a launch command says it.
 Result<TrainRequest> train_request(const RawOptions& options, const Outside& outside);
 
 }  // namespace memtape::answer

@@ -109,7 +109,7 @@ void take_enough_nodes(const LaunchCommand& command, const ReadFlags& flags,
   const std::int64_t gpus =
       layout.fewest_gpus(parallel_size(flags, "expert_tensor_parallel_size", *layout.tp));
   if (each < 1 || gpus > kMostGpus || gpus <= each || gpus % each != 0) return;
-  for (auto& [name, value] : translation.options)
+  for (auto& [name, value, where] : translation.options)
     if (name == "gpus") value = fmt::format("{}", gpus);
   translation.remarks.warnings.push_back(
       fmt::format("--nnodes is not given: {} nodes are taken, {} GPUs, the fewest that hold the "

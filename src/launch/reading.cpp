@@ -101,19 +101,21 @@ Result<Settings> read_words(const LaunchCommand& command, const WordStyle& style
 }
 
 void Reading::add_options(std::string_view group) {
-  for (SaidRow& said : said_rows(rows(), group, settings))
-    translation.add(said.row->as, std::move(said.value));
+  for (SaidRow& said : said_rows(rows(), group, settings)) {
+    const GivenSetting* const given = settings.find(said.row->setting);
+    translation.add(said.row->as, std::move(said.value), given ? given->where : "");
+  }
 }
 
 void Reading::add_default(std::string_view option, std::string_view value) {
-  const bool there = std::ranges::any_of(translation.options,
-                                         [&](const auto& given) { return given.first == option; });
-  if (!there) translation.add(option, value);
+  if (std::ranges::find(translation.options, option, &SaidOption::name) ==
+      translation.options.end())
+    translation.add(option, value);
 }
 
 void Reading::drop(std::initializer_list<std::string_view> options) {
-  std::erase_if(translation.options, [&](const auto& given) {
-    return std::ranges::find(options, given.first) != options.end();
+  std::erase_if(translation.options, [&](const SaidOption& said) {
+    return std::ranges::find(options, said.name) != options.end();
   });
 }
 

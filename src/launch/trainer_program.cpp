@@ -14,30 +14,16 @@
 namespace memtape::launch {
 namespace {
 
-/// A configuration of its own, which is read where the options are.
-bool names_file(const NamedValue& option) {
-  return (option.first == "fsdp_config" || option.first == "deepspeed") &&
-         !option.second.starts_with('{');
-}
-
-void add_argument(const GivenSetting& setting, TrainRecipe& scratch, Reading& reading) {
+void add_argument(const GivenSetting& setting, Reading& reading) {
   std::vector<std::string> values{option_text(setting.value)};
   if (setting.name == "loss_type" && setting.value.kind == YamlNode::Kind::sequence) {
     values.clear();  // DPOConfig's is a list of names
     for (const YamlNode& name : setting.value.children) values.push_back(option_text(name));
   }
-  for (std::string& value : values) {
-    const NamedValue option{setting.name, std::move(value)};
-    if (setting.name == "deepspeed" && option.second == "true")
-      return reading.settings.fail(setting, "names no file", "--deepspeed ds_config.json");
-    if (!names_file(option))
-      if (const auto fine = transformers::set_training_argument(option, scratch); !fine) {
-        Error error = fine.error();
-        error.where = setting.where;
-        return reading.settings.fail(tl::unexpected(std::move(error)));
-      }
-    reading.translation.options.push_back(option);
-  }
+  if (setting.name == "deepspeed" && values.front() == "true")
+    return reading.settings.fail(setting, "names no file", "--deepspeed ds_config.json");
+  for (std::string& value : values)
+    reading.translation.add(setting.name, std::move(value), setting.where);
 }
 
 bool is_on(Settings& launcher, std::string_view name) {
@@ -100,8 +86,6 @@ std::vector<std::string_view> training_fields(const SettingsProgram&) {
 }
 
 void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Reading& reading) {
-  TrainRecipe scratch;
-  if (trainer) trainer->start(scratch);
   if (arguments.find("bf16") || arguments.find("fp16"))
     reading.drop({"bf16", "fp16"});  // theirs come before what the launcher says
   const std::vector<std::string_view> fields = training_argument_fields();
@@ -110,7 +94,7 @@ void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Re
                        (trainer && transformers::is_trl_argument(setting.name));
     const bool unset = setting.value.kind == YamlNode::Kind::null ||
                        (setting.value.text == "None" && setting.name != "max_length");
-    if (known && !unset) add_argument(setting, scratch, reading);
+    if (known && !unset) add_argument(setting, reading);
   }
 }
 

@@ -13,7 +13,7 @@ std::vector<std::string_view> training_argument_fields();
 std::vector<std::string_view> training_fields(const SettingsProgram& program);
 
 /// Passes on each of `arguments` that is a field of TrainingArguments, or of trl's configuration
-/// that extends it. A value that is not usable is a failure with its place.
+/// that extends it.
 void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Reading& reading);
 
 /// Adds how attention is computed, which has transformers' names.

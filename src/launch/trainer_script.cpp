@@ -61,7 +61,7 @@ void say_own_script(Reading& reading) {
   add_training_arguments(reading.settings, nullptr, reading);
   reading.add_options("length");
   const bool has_length = !reading.translation.options.empty() &&
-                          reading.translation.options.back().first == "sequence-length";
+                          reading.translation.options.back().name == "sequence-length";
   reading.warn(fmt::format(
       "{} is taken to hand these TrainingArguments to transformers' Trainer and to fill each batch "
       "to {}",

@@ -11,13 +11,19 @@
 
 namespace memtape::launch {
 
+/// An option of memtape that a launch command says, and where it does.
+struct SaidOption {
+  std::string name, value;  ///< "micro-batch-size", "4"
+  std::string where;        ///< "cfg.yml:7: batch_size"; "" if it follows from something else
+};
+
 struct Translation {
   enum class Command : std::uint8_t { train, serve };
   Command command = Command::train;
   std::string model;   ///< MODEL for `memtape train`; "" if `config` holds it
   std::string engine;  ///< set for a serving command
   std::string config;  ///< the model's configuration, if the command line itself describes it
-  std::vector<std::pair<std::string, std::string>> options;      ///< ("micro-batch-size", "4")
+  std::vector<SaidOption> options;
   std::vector<std::pair<std::string, std::string>> environment;  ///< that of each process
   Remarks remarks;
   /// The words that start the program: "python3", "-m", "vllm..."
@@ -26,8 +32,8 @@ struct Translation {
   std::span<const Flag> flags;         ///< the program's flags, which mean options
   std::vector<UnknownFlag> unknown;    ///< arguments that the program does not have
 
-  void add(std::string_view option, std::string value) {
-    options.emplace_back(option, std::move(value));
+  void add(std::string_view option, std::string value, std::string where = {}) {
+    options.push_back({std::string(option), std::move(value), std::move(where)});
   }
   void add(std::string_view option, std::string_view value) { add(option, std::string(value)); }
   void add(std::string_view option, const char* value) { add(option, std::string(value)); }

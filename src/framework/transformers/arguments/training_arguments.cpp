@@ -357,11 +357,6 @@ const Argument* argument(std::string_view name) {
   return found ? found : find(kOfTrainerAlone, name);
 }
 
-Result<void> set_training_argument(const NamedValue& given, TrainRecipe& recipe) {
-  const Argument* row = find(training_arguments(), given.first);
-  return row ? tell(*row, given.second, recipe) : Result<void>();
-}
-
 void start_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {
   recipe.precision = Precision::fp32;
   recipe.micro_batch_size = 8;

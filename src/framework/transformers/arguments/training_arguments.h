@@ -16,8 +16,6 @@ std::span<const Argument> training_arguments();
 bool is_training_argument(std::string_view name);
 std::vector<std::string_view> training_argument_names();
 
-Result<void> set_training_argument(const NamedValue& given, TrainRecipe& recipe);
-
 // The row of an argument, by which `--framework transformers` reads a TrainRecipe
 // (workload/framework.h).
 const Argument* argument(std::string_view name);
