@@ -21,6 +21,7 @@ struct Job {
   const char* model;
   LayoutRecipe layout;
   std::int64_t sequence, micro_batches;
+  const char* strategy;
 };
 
 TrainRecipe recipe_of(const Job& job) {
@@ -30,6 +31,7 @@ TrainRecipe recipe_of(const Job& job) {
   recipe.layout = job.layout;
   recipe.sequence_length = job.sequence;
   recipe.gradient_accumulation = job.micro_batches;
+  (void)recipe.framework->strategy(job.strategy, recipe);
   return recipe;
 }
 
@@ -48,11 +50,11 @@ Job deepseek_v3(std::int64_t micro_batches) {
   Job job{.model = "deepseek-ai/DeepSeek-V3",
           .layout = {},
           .sequence = 4096,
-          .micro_batches = micro_batches};
+          .micro_batches = micro_batches,
+          .strategy = R"({"ddp": {"use_distributed_optimizer": true}})"};
   job.layout.gpus = 1024;
   job.layout.pp = 16;
   job.layout.ep = 64;
-  job.layout.strategy = R"({"ddp": {"use_distributed_optimizer": true}})";
   return job;
 }
 
@@ -61,13 +63,13 @@ Job llama_405b(std::int64_t micro_batches) {
   Job job{.model = "meta-llama/Llama-3.1-405B",
           .layout = {},
           .sequence = 131072,
-          .micro_batches = micro_batches};
+          .micro_batches = micro_batches,
+          .strategy = R"({"sp": true, "transformer_impl": "transformer_engine",
+                            "ddp": {"use_distributed_optimizer": true}})"};
   job.layout.gpus = 16384;
   job.layout.tp = 8;
   job.layout.pp = 16;
   job.layout.cp = 16;
-  job.layout.strategy = R"({"sp": true, "transformer_impl": "transformer_engine",
-                            "ddp": {"use_distributed_optimizer": true}})";
   return job;
 }
 

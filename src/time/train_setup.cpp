@@ -97,17 +97,12 @@ double optimizer_bytes(const TrainRecipe& recipe, bool has_float32_masters) {
   return is_fused ? bytes : 2.5 * bytes;
 }
 
-Result<TrainSetup> train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits) {
+TrainSetup train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits) {
   TrainSetup setup;
   read_sizes(recipe, habits, setup);
   read_sharding(recipe, habits, setup);
   read_numbers(recipe, habits, setup);
-  const std::string& text = recipe.layout.strategy;
-  const Result<Config> strategy = Config::parse(text.empty() ? "{}" : text, "--strategy");
-  if (!strategy) return tl::unexpected(strategy.error());
-  if (habits.read) habits.read(recipe, *strategy, setup);
-  if (strategy->has("reshard_after_forward"))
-    setup.reshard_after_forward = strategy->json("reshard_after_forward") != "false";
+  if (habits.read) habits.read(recipe, setup);
   return setup;
 }
 

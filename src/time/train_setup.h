@@ -100,15 +100,14 @@ struct FrameworkHabits {
   bool flash_attention_2 = true;
   /// What selective recomputation computes again.
   Recompute selective = {.kind = Recompute::Kind::selective};
-  /// Reads the framework's own options on which time depends, by their names in --strategy or in
-  /// the recipe. It is null if there are none.
-  void (*read)(const TrainRecipe& recipe, const Config& strategy, TrainSetup& setup) = nullptr;
+  /// Applies the framework's own options on which time depends. It is null if there are none.
+  void (*read)(const TrainRecipe& recipe, TrainSetup& setup) = nullptr;
 };
 
 /// The bytes that the optimizer step reads and writes for one parameter.
 double optimizer_bytes(const TrainRecipe& recipe, bool has_float32_masters);
 
 /// What the recipe asks for. What the recipe leaves open is what its framework does.
-Result<TrainSetup> train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits);
+TrainSetup train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits);
 
 }  // namespace memtape::time

@@ -55,6 +55,9 @@ struct Framework {
   void (*start)(std::span<const NamedValue> options, TrainRecipe& recipe) = nullptr;
   /// An option by the common names, where the framework has words of its own for its value.
   NamedValue (*in_common_words)(const NamedValue& option) = nullptr;
+  /// Reads the framework's own options, which are the JSON object of --strategy, into the recipe's
+  /// own part. It is the only reader of that text.
+  Result<void> (*strategy)(std::string_view json, TrainRecipe& recipe) = nullptr;
   /// What the options that all frameworks share mean here, once all of them are read.
   Result<void> (*finish)(std::span<const NamedValue> options, TrainRecipe& recipe) = nullptr;
   /// An error for what the framework refuses, of the options or of the recipe they became.

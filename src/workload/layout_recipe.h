@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LayoutRecipe: on how many GPUs a model is trained and how they share the work, as it was asked
-// for: sizes under the command line's names, which are not set if the framework decides, and the
-// framework's own options as the JSON that was typed. Each dialect under src/framework reads what
-// it knows and refuses the rest.
+// for: sizes under the command line's names, which are not set if the framework decides. What a
+// framework's own options (--strategy) say of it is the framework's part of the recipe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,6 @@ struct LayoutRecipe {
   std::optional<std::int64_t> dp, zero, tp, sp, pp, vpp, cp, ep, etp;
   std::string schedule, offload;
   std::optional<std::int64_t> rank;  ///< if set, only this rank is reported
-  std::string strategy;              ///< JSON; empty: all defaults
 
   /// The fewest GPUs for the axes that are named: data x tensor x pipeline x context ranks. If the
   /// number of data ranks is not named, it is the smallest with which `expert_tensor` x expert x

@@ -125,6 +125,12 @@ Result<void> set_lora_targets(const Said& said, TrainRecipe& recipe) {
   return unusable(said.name(), said.text, "module names with commas between, or all-linear");
 }
 
+/// The framework's own options, which it reads itself.
+Result<void> set_strategy(const Said& said, TrainRecipe& recipe) {
+  if (said.text.empty() || !recipe.framework->strategy) return {};
+  return recipe.framework->strategy(said.text, recipe);
+}
+
 /// Negative: the first layers.
 Result<void> set_trained_layers(const Said& said, TrainRecipe& recipe) {
   const bool first = said.text.starts_with('-');
@@ -289,7 +295,7 @@ constexpr auto kOptions = std::to_array<TrainOption>({
          .taken_by(option::kOfLaunch),
      put<&R::layout, &L::rank>},
     {{"--strategy", "JSON|FILE", "the framework's own options by their own names", kLayout},
-     put<&R::layout, &L::strategy>},
+     set_strategy},
 
     {Option{"--solve", "{micro-batch-size,sequence-length,lora-rank,gpus}",
             "the largest that fits on --gpu; of gpus the fewest", kMany}

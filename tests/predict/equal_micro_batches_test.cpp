@@ -10,6 +10,7 @@
 
 #include "equal_tapes.h"
 #include "framework/megatron/pretrain.h"
+#include "framework/megatron/strategy.h"
 
 namespace memtape {
 namespace {
@@ -57,12 +58,13 @@ TrainRecipe recipe_of(Draw& draw, std::string& said) {
       draw.of({R"("none")", R"("selective")", R"("full", "recompute_method": "uniform")",
                R"("full", "recompute_method": "block", "recompute_num_layers": 1)",
                R"("selective", "recompute_modules": ["moe"])"});
-  layout.strategy = fmt::format(
+  const std::string strategy = fmt::format(
       R"({{"recompute": {}, "transformer_impl": "{}", "ce_fusion": {}, "tie": {},
           "ddp": {{"use_distributed_optimizer": {}}}}})",
       recompute, draw.of({"local", "transformer_engine"}), draw.coin(), draw.coin(), draw.coin());
+  EXPECT_TRUE(megatron::read_strategy(strategy, recipe).has_value());
   said = fmt::format("pp {} vpp {} tp {}, {} micro-batches, {}", *layout.pp, layout.vpp.value_or(0),
-                     *layout.tp, recipe.gradient_accumulation, layout.strategy);
+                     *layout.tp, recipe.gradient_accumulation, strategy);
   return recipe;
 }
 

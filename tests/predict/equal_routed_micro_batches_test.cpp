@@ -12,6 +12,7 @@
 
 #include "equal_tapes.h"
 #include "framework/megatron/pretrain.h"
+#include "framework/megatron/strategy.h"
 
 namespace memtape {
 namespace {
@@ -106,7 +107,7 @@ void add_layout(Draw& draw, Options& options, TrainRecipe& recipe) {
       layout.vpp ? draw.of({8, 16, 24}) : draw.of({5, 6, 8, 12, 16, 24, 40});
 }
 
-TrainRecipe recipe_of(Draw& draw) {
+TrainRecipe recipe_of(Draw& draw, std::string& strategy) {
   TrainRecipe recipe;
   recipe.weights = DType::bfloat16;
   recipe.sequence_length = 128;
@@ -118,7 +119,8 @@ TrainRecipe recipe_of(Draw& draw) {
   add_experts(draw, options);
   add_recompute(draw, options);
   add_layout(draw, options, recipe);
-  recipe.layout.strategy = with_groups(options.object());
+  strategy = with_groups(options.object());
+  EXPECT_TRUE(megatron::read_strategy(strategy, recipe).has_value());
   return recipe;
 }
 
@@ -132,10 +134,11 @@ TEST(EqualRoutedMicroBatches, AreWrittenAsTheyAreRun) {
   int compared = 0, written_down = 0;
   for (unsigned seed = 0; seed < kDraws; ++seed) {
     Draw draw(seed);
-    const TrainRecipe recipe = recipe_of(draw);
+    std::string strategy;
+    const TrainRecipe recipe = recipe_of(draw, strategy);
     SCOPED_TRACE(fmt::format("pp {} vpp {} tp {} ep {}, {} micro-batches, {}", *recipe.layout.pp,
                              recipe.layout.vpp.value_or(1), *recipe.layout.tp, *recipe.layout.ep,
-                             recipe.gradient_accumulation, recipe.layout.strategy));
+                             recipe.gradient_accumulation, strategy));
     const Config config = *Config::parse(kModel, "config.json");
     const int rank = static_cast<int>(draw.of({0, 1, 2, 3, 5, 7, 11}) % recipe.layout.gpus);
     const auto arguments = megatron::read_arguments(config, recipe);

@@ -57,16 +57,19 @@ Result<void> check_power_sgd(const Said& said) {
 
 }  // namespace
 
-Result<Options> read_options(const TrainRecipe& recipe) {
-  Said said;
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return torch::read_strategy(json, kFields, recipe);
+}
+
+Result<Options> options_of(const TrainRecipe& recipe) {
+  Said said = recipe.own.of<Said>();
   return torch::check_data_parallel(recipe.layout)
-      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
       .and_then([&] { return check_power_sgd(said); })
       .map([&]() -> Options { return said; });
 }
 
 TrainRecipe resolved(TrainRecipe recipe) {
-  if (const auto options = read_options(recipe); options && options->runs_power_sgd())
+  if (const auto options = options_of(recipe); options && options->runs_power_sgd())
     recipe.not_modelled.push_back(
         "PowerSGD begins after start_powerSGD_iter steps; from then on it holds the errors of all "
         "buckets and low-rank factors, which are not counted");

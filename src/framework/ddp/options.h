@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/dtype.h"
@@ -41,7 +42,10 @@ struct Options {
   bool searches_unused() const { return find_unused_parameters && !static_graph; }
 };
 
-Result<Options> read_options(const TrainRecipe& recipe);
+/// Reads --strategy into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// The options that the recipe says, with what its layout decides.
+Result<Options> options_of(const TrainRecipe& recipe);
 
 /// The recipe with a note of what a communication hook does only after the first steps.
 TrainRecipe resolved(TrainRecipe recipe);

@@ -34,13 +34,14 @@ constinit const Dialect kDialect{
     .framework = {.name = "deepspeed",
                   .summary = "the plain loop through DeepSpeed's engine, ZeRO 0 to 3",
                   .absent = kAbsent,
+                  .strategy = read_strategy,
                   .check = check_options},
     .tasks = torch::kTasksWithClasses,
     .packages = packages_of_program,
     .settle = settle,
     .plan =
         [](const Config& config, const TrainRecipe& recipe) {
-          return plan_with(recipe, read_ds_config(config, recipe));
+          return plan_with(recipe, ds_config_of(recipe.own.of<DsOptions>(), config, recipe));
         },
     .ranks = torch::ranks_with<DsConfig, rank_classes>,
     .run = torch::run_with<DsConfig, run_training>,

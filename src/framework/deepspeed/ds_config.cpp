@@ -24,70 +24,40 @@ Result<void> flag(const Config& json, std::string_view name, T& into) {
   return put<path...>(json, name, into);
 }
 
-/// "bf16" or "fp16" (deepspeed/runtime/precision_config.py).
-struct Half {
-  bool is_auto = false, enabled = false, immediate_grad_update = false, scales_loss = true;
-  bool check_grad_overflow = true;
-
-  bool is_on(bool automatic) const { return is_auto ? automatic : enabled; }
-};
-
-Result<void> read_enabled(const Config& json, std::string_view name, Half& half) {
+Result<void> read_enabled(const Config& json, std::string_view name, HalfPrecision& half) {
   half.is_auto = is_auto(json, name);
-  return flag<&Half::enabled>(json, name, half);
+  return flag<&HalfPrecision::enabled>(json, name, half);
 }
 
-Result<void> read_scale(const Config& json, std::string_view name, Half& half) {
+Result<void> read_scale(const Config& json, std::string_view name, HalfPrecision& half) {
   half.scales_loss = json.is_null(name) || is_auto(json, name) || json.number(name) != 1.0;
   return {};
 }
 
-constexpr auto kHalf = std::to_array<ConfigField<Half>>({
+constexpr auto kHalf = std::to_array<ConfigField<HalfPrecision>>({
     {"enabled", read_enabled},
-    {"immediate_grad_update", flag<&Half::immediate_grad_update>},
-    {"check_grad_overflow", flag<&Half::check_grad_overflow>},
+    {"immediate_grad_update", flag<&HalfPrecision::immediate_grad_update>},
+    {"check_grad_overflow", flag<&HalfPrecision::check_grad_overflow>},
     {"auto_cast"},
     {"loss_scale", read_scale},
     {"initial_scale_power loss_scale_window hysteresis consecutive_hysteresis min_loss_scale"},
 });
 
-/// A ds_config on its way to a DsConfig.
-struct Said : DsConfig {
-  explicit Said(const TrainRecipe& recipe) : recipe(recipe) {
-    bf16.is_auto = fp16.is_auto = recipe.layout.strategy.empty();
-  }
-
-  const TrainRecipe& recipe;
-  std::optional<std::int64_t> hidden_size;  ///< what sizes that are "auto" are filled in by
-  Half bf16, fp16;
-  std::optional<Config> zero_json, optimizer_json;
-  std::optional<DType> grad_accum, communication;
-  std::optional<std::int64_t> total, batch, micro_batch, accumulation;
-  std::optional<bool> overlap_comm;
-};
-
-/// An object that is read once more is known of the model and the precision.
-template <auto member>
-Result<void> keep(const Config& json, std::string_view name, Said& said) {
-  if (!json.is_null(name)) said.*member = json.object(name);
-  return {};
-}
-
-Result<void> read_data_types(const Config& json, std::string_view name, Said& said) {
+Result<void> read_data_types(const Config& json, std::string_view name, DsOptions& said) {
   const Config types = json.object(name);
-  return types.has("grad_accum_dtype") ? put<&Said::grad_accum>(types, "grad_accum_dtype", said)
-                                       : Result<void>();
+  return types.has("grad_accum_dtype")
+             ? put<&DsOptions::grad_accum_dtype>(types, "grad_accum_dtype", said)
+             : Result<void>();
 }
 
-Result<void> read_clipping(const Config& json, std::string_view name, Said& said) {
-  said.gradient_clipping =
-      is_auto(json, name) ? said.recipe.max_grad_norm.value_or(1.0) : json.number(name);
+Result<void> read_clipping(const Config& json, std::string_view name, DsOptions& said) {
+  said.gradient_clipping = is_auto(json, name) ? std::nullopt : std::optional(json.number(name));
   return {};
 }
 
 /// A number of the batch; "auto" or no number says nothing.
 template <auto member>
-Result<void> read_batch(const Config& json, std::string_view name, Said& said) {
+Result<void> read_batch(const Config& json, std::string_view name, DsOptions& said) {
   const std::string text = json.json(name);
   const bool digits = !text.empty() && text.size() < 10 &&
                       text.find_first_not_of("0123456789") == std::string::npos;
@@ -95,12 +65,12 @@ Result<void> read_batch(const Config& json, std::string_view name, Said& said) {
   return {};
 }
 
-Result<void> read_total_batch(const Config& json, std::string_view name, Said& said) {
+Result<void> read_total_batch(const Config& json, std::string_view name, DsOptions& said) {
   if (!json.is_null(name) && !is_auto(json, name)) said.total = json.integer(name);
-  return read_batch<&Said::batch>(json, name, said);
+  return read_batch<&DsOptions::batch>(json, name, said);
 }
 
-Result<void> refuse_autocast(const Config& json, std::string_view name, Said&) {
+Result<void> refuse_autocast(const Config& json, std::string_view name, DsOptions&) {
   if (!json.object(name).boolean("enabled", false)) return {};
   return unsupported("torch_autocast is not modelled", kOption, "bf16 or fp16");
 }
@@ -112,46 +82,20 @@ Result<void> refuse(const Config& json, std::string_view name, const char* place
   return unsupported(std::string(name) + " " + value + " is not modelled", place,
                      value == "1" ? "0" : "false");
 }
-Result<void> refuse_at_root(const Config& json, std::string_view name, Said&) {
+Result<void> refuse_at_root(const Config& json, std::string_view name, DsOptions&) {
   return refuse(json, name, kOption);
 }
-Result<void> refuse_in_zero(const Config& json, std::string_view name, Said&) {
+Result<void> refuse_in_zero(const Config& json, std::string_view name, DsOptions&) {
   return refuse(json, name, kInZero);
 }
-
-/// deepspeed/runtime/config.py; "packed_sequences" and "zero_init" are memtape's own: rows hold
-/// several sequences, the program makes its model under zero.Init.
-constexpr auto kFields = std::to_array<ConfigField<Said>>({
-    {"zero_optimization", keep<&Said::zero_json>},
-    {"bf16 bfloat16", fields::put_object<&Said::bf16, kHalf>},
-    {"fp16", fields::put_object<&Said::fp16, kHalf>},
-    {"data_types", read_data_types},
-    {"gradient_clipping", read_clipping},
-    {"communication_data_type", put<&Said::communication>},
-    {"optimizer", keep<&Said::optimizer_json>},
-    {"scheduler"},
-    {"train_batch_size", read_total_batch},
-    {"train_micro_batch_size_per_gpu", read_batch<&Said::micro_batch>},
-    {"gradient_accumulation_steps", read_batch<&Said::accumulation>},
-    {"packed_sequences", flag<&Said::packed_sequences>},
-    {"zero_init", flag<&Said::makes_under_zero_init>},
-    {"prescale_gradients gradient_predivide_factor"},
-    {"sparse_gradients", refuse_at_root},
-    {"torch_autocast", refuse_autocast},
-    {"steps_per_print wall_clock_breakdown dump_state memory_breakdown "
-     "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer activation_checkpointing aio "
-     "comms_logger tensorboard wandb csv_monitor comet flops_profiler checkpoint data_efficiency "
-     "seq_parallel_communication_data_type disable_allgather compression_training autotuning"},
-});
 
 /// A number of elements. What stands for "auto" is what
 /// HfTrainerDeepSpeedConfig.trainer_config_finalize fills in for a hidden size, or the default.
 template <auto member, std::int64_t (*automatic)(std::int64_t hidden_size) = nullptr>
-Result<void> elements(const Config& json, std::string_view name, Said& said) {
+Result<void> elements(const Config& json, std::string_view name, DsOptions& said) {
   if (json.is_null(name)) return {};
   if (is_auto(json, name)) {
-    if constexpr (automatic != nullptr)
-      if (said.hidden_size) said.zero.*member = automatic(*said.hidden_size);
+    if constexpr (automatic != nullptr) said.automatic.push_back({member, automatic});
     return {};
   }
   const double value = json.number(name);
@@ -181,7 +125,7 @@ constexpr auto kOffload = std::to_array<ConfigField<Offload>>({
 
 /// Whether "device" is the host.
 template <auto member, bool nvme_too>
-Result<void> read_offload(const Config& json, std::string_view name, Said& said) {
+Result<void> read_offload(const Config& json, std::string_view name, DsOptions& said) {
   Offload offload;
   const std::string place = std::string(kInZero) + "." + std::string(name);
   if (Result<void> read = read_fields(json.object(name), place, kOffload, offload); !read)
@@ -195,41 +139,30 @@ Result<void> read_offload(const Config& json, std::string_view name, Said& said)
                      "one of none, cpu");
 }
 
-/// Of ZeRO 3 alone; _create_zero_param_parallel_group of deepspeed/utils/groups.py.
-Result<void> read_hierarchy(const Config& json, std::string_view name, Said& said) {
-  if (said.zero.stage != 3 || is_auto(json, name)) return {};
-  const std::int64_t ranks = said.recipe.layout.gpus;
-  const std::int64_t size = std::min(json.integer(name), ranks);
-  said.zero.hpz_partition_size = size;
-  if (size >= 0 && (size <= 1 || ranks % size == 0)) return {};
-  return bad_input(std::to_string(ranks) + " GPUs are no groups of " + std::to_string(size),
-                   "--strategy: zero_optimization.zero_hpz_partition_size",
-                   "a divisor of the GPUs");
+Result<void> read_hierarchy(const Config& json, std::string_view name, DsOptions& said) {
+  if (!json.is_null(name) && !is_auto(json, name)) said.hpz_partition_size = json.integer(name);
+  return {};
 }
 
-Result<void> read_stage(const Config& json, std::string_view name, Said& said) {
-  const std::int64_t given = json.integer(name);
-  if (Result<void> fine = json.check(); !fine) return fine;
-  if (given < 0 || given > 3)
-    return bad_input("no such ZeRO stage", "--strategy: zero_optimization.stage", "0, 1, 2 or 3");
-  if (said.recipe.layout.zero.value_or(given) != given)
-    return bad_input("the ds_config says stage " + std::to_string(given), "--zero",
-                     std::to_string(given));
-  said.zero.stage = static_cast<int>(given);
-  return {};
+Result<void> read_stage(const Config& json, std::string_view name, DsOptions& said) {
+  said.stage = json.integer(name);
+  if (Result<void> fine = json.check(); !fine || (*said.stage >= 0 && *said.stage <= 3))
+    return fine;
+  return bad_input("no such ZeRO stage", "--strategy: zero_optimization.stage", "0, 1, 2 or 3");
 }
 
 /// deepspeed/runtime/zero/config.py.
 using Zero = ZeroConfig;
-constexpr auto kZeroFields = std::to_array<ConfigField<Said>>({
+constexpr auto kZeroFields = std::to_array<ConfigField<DsOptions>>({
     {"stage", read_stage},
-    {"contiguous_gradients", flag<&Said::zero, &Zero::contiguous_gradients>},
-    {"reduce_scatter", flag<&Said::zero, &Zero::reduce_scatter>},
+    {"contiguous_gradients", flag<&DsOptions::zero, &Zero::contiguous_gradients>},
+    {"reduce_scatter", flag<&DsOptions::zero, &Zero::reduce_scatter>},
     {"reduce_bucket_size", elements<&Zero::reduce_bucket_size, square>},
-    {"use_multi_rank_bucket_allreduce", flag<&Said::zero, &Zero::use_multi_rank_bucket_allreduce>},
+    {"use_multi_rank_bucket_allreduce",
+     flag<&DsOptions::zero, &Zero::use_multi_rank_bucket_allreduce>},
     {"allgather_partitions allgather_bucket_size"},
-    {"overlap_comm", flag<&Said::overlap_comm>},
-    {"compute_grad_norm", flag<&Said::zero, &Zero::compute_grad_norm>},
+    {"overlap_comm", flag<&DsOptions::overlap_comm>},
+    {"compute_grad_norm", flag<&DsOptions::zero, &Zero::compute_grad_norm>},
     {"load_from_fp32_weights elastic_checkpoint"},
     {"offload_param", read_offload<&Zero::offload_param, false>},
     {"offload_optimizer", read_offload<&Zero::offload_optimizer, true>},
@@ -250,77 +183,38 @@ constexpr auto kZeroFields = std::to_array<ConfigField<Said>>({
     {"stage3_module_granularity_threshold", refuse_in_zero},
     {"module_granularity_threshold", refuse_in_zero},
     {"stage3_use_all_reduce_for_fetch_params use_all_reduce_for_fetch_params",
-     flag<&Said::zero, &Zero::use_all_reduce_for_fetch_params>},
+     flag<&DsOptions::zero, &Zero::use_all_reduce_for_fetch_params>},
     {"stage3_allgather_sequential allgather_sequential",
-     flag<&Said::zero, &Zero::allgather_sequential>},
+     flag<&DsOptions::zero, &Zero::allgather_sequential>},
     {"ignore_unused_parameters"},
     {"legacy_stage1", refuse_in_zero},
-    {"round_robin_gradients", flag<&Said::zero, &Zero::round_robin_gradients>},
-    {"parameter_alignment", flag<&Said::zero, &Zero::parameter_alignment>},
+    {"round_robin_gradients", flag<&DsOptions::zero, &Zero::round_robin_gradients>},
+    {"parameter_alignment", flag<&DsOptions::zero, &Zero::parameter_alignment>},
     {"zero_hpz_partition_size", read_hierarchy},
     {"zero_quantized_weights", refuse_in_zero},
     {"zero_quantized_nontrainable_weights", refuse_in_zero},
     {"zero_quantized_gradients", refuse_in_zero},
-    {"memory_efficient_linear", flag<&Said::zero, &Zero::memory_efficient_linear>},
+    {"memory_efficient_linear", flag<&DsOptions::zero, &Zero::memory_efficient_linear>},
     {"pipeline_loading_checkpoint override_module_apply log_trace_cache_warnings "
      "enable_sanity_checks"},
 });
 
-Result<void> settle_precision(Said& said) {
-  const DType weights = said.recipe.parameter_dtype();
-  const bool is_bf16 = said.bf16.is_on(weights == DType::bfloat16);
-  const bool is_fp16 = said.fp16.is_on(weights == DType::float16);
-  if (is_bf16 && is_fp16)
-    return bad_input("bf16 and fp16 are both enabled", kOption, "one of them");
-  said.model_dtype = is_bf16 ? DType::bfloat16 : is_fp16 ? DType::float16 : DType::float32;
-  if (!is_bf16 && !is_fp16 && weights != DType::float32)
-    return bad_input("DeepSpeed wants float32 weights where neither bf16 nor fp16 is enabled",
-                     kOption, R"("bf16": {"enabled": true}, or --weights fp32)");
-  said.check_grad_overflow = is_fp16 || (is_bf16 && said.bf16.check_grad_overflow);
-  said.immediate_grad_update = said.bf16.immediate_grad_update;
-  said.scales_loss = is_fp16 && said.fp16.scales_loss;
+Result<void> read_zero(const Config& json, std::string_view name, DsOptions& said) {
+  const Config zero = json.object(name);
+  if (Result<void> read = read_fields(zero, kInZero, kZeroFields, said); !read) return read;
+  if (said.zero.reduce_bucket_size < 1) zero.fail("reduce_bucket_size", "must be 1 or more");
   return {};
-}
-
-Result<void> read_zero(Said& said) {
-  ZeroConfig& z = said.zero;
-  z.stage = static_cast<int>(said.recipe.layout.zero.value_or(0));
-  z.model_persistence_threshold = std::int64_t{1} << 62;
-  if (said.zero_json)
-    if (Result<void> read = read_fields(*said.zero_json, kInZero, kZeroFields, said); !read)
-      return read;
-  z.overlap_comm = said.overlap_comm.value_or(z.stage == 3);
-  if (z.reduce_bucket_size < 1) said.zero_json->fail("reduce_bucket_size", "must be 1 or more");
-  const std::string& all = said.recipe.layout.offload;
-  z.offload_optimizer |= all == "optimizer" || all == "all";
-  z.offload_param |= all == "all" && z.stage == 3;
-  if (z.offload_optimizer && z.stage == 0)
-    return bad_input("an optimizer is offloaded by ZeRO 1, 2 and 3",
-                     "--strategy: zero_optimization.offload_optimizer", "stage 1, 2 or 3");
-  if (z.offload_param && z.stage != 3)
-    return bad_input("parameters are offloaded by ZeRO 3",
-                     "--strategy: zero_optimization.offload_param", "stage 3");
-  return {};
-}
-
-Result<void> settle_dtypes(Said& said) {
-  said.grad_accum_dtype = said.grad_accum.value_or(said.model_dtype);
-  said.communication_data_type = said.communication.value_or(said.model_dtype);
-  if (said.zero.stage != 0 || said.grad_accum_dtype == said.model_dtype) return {};
-  return bad_input("DeepSpeed without ZeRO accumulates gradients in the model's dtype",
-                   "--strategy: data_types.grad_accum_dtype", "stage 1, 2 or 3");
 }
 
 /// DeepSpeedEngine._configure_basic_optimizer.
-Result<void> settle_optimizer(Said& said) {
-  if (!said.optimizer_json) return {};
-  const Config params = said.optimizer_json->object("params");
-  const std::string type = said.optimizer_json->text("type", "AdamW");
+Result<void> read_optimizer(const Config& json, std::string_view name, DsOptions& said) {
+  if (json.is_null(name)) return {};
+  const Config optimizer = json.object(name), params = optimizer.object("params");
+  const std::string type = optimizer.text("type", "AdamW");
   const std::string lower = lower_case(type);
   ConfiguredOptimizer& made = said.optimizer.emplace();
   if (lower == "adam" || lower == "adamw") {
     made.kind = params.boolean("torch_adam", false) ? ConfiguredOptimizer::Kind::torch
-                : said.zero.offload_optimizer       ? ConfiguredOptimizer::Kind::cpu_adam
                                                     : ConfiguredOptimizer::Kind::fused_adam;
     if (!params.is_null("foreach") && !params.boolean("foreach"))
       made.impl = OptimizerImpl::for_loop;
@@ -338,63 +232,48 @@ Result<void> settle_optimizer(Said& said) {
   return {};
 }
 
-Result<void> check_rest(const Said& said) {
-  if (said.makes_under_zero_init && said.zero.stage != 3)
-    return bad_input("zero.Init cuts parameters, as ZeRO 3 alone does", "--strategy: zero_init",
-                     "false, or stage 3");
-  if (!said.zero.compute_grad_norm && said.gradient_clipping > 0.0)
-    return bad_input("clipping needs the norm", "--strategy: zero_optimization.compute_grad_norm",
-                     "true, or gradient_clipping 0");
-  const TrainRecipe& recipe = said.recipe;
-  const std::int64_t product =
-      recipe.micro_batch_size * recipe.gradient_accumulation * recipe.layout.gpus;
-  if (said.total.value_or(product) == product) return {};
-  return bad_input("train_batch_size is not micro-batch x accumulation x GPUs",
-                   "--strategy: train_batch_size", std::to_string(product));
-}
-
-std::int64_t hidden_size(const Config& model) {
-  const Config text = model.has("text_config") ? model.object("text_config") : model;
-  return text.optional_dimension({"hidden_size", "n_embd", "d_model"}).value_or(1024);
-}
-
-/// transformers asks the device whether positions step by one everywhere. The runs DeepSpeed was
-/// recorded from answered every such question with no.
-constexpr const char* kPacked =
-    "rows are taken to be packed with several sequences, so that a mask is made; "
-    "\"packed_sequences\": false in --strategy if they are not";
+/// deepspeed/runtime/config.py; "packed_sequences" and "zero_init" are memtape's own: rows hold
+/// several sequences, the program makes its model under zero.Init.
+constexpr auto kFields = std::to_array<ConfigField<DsOptions>>({
+    {"zero_optimization", read_zero},
+    {"bf16 bfloat16", fields::put_object<&DsOptions::bf16, kHalf>},
+    {"fp16", fields::put_object<&DsOptions::fp16, kHalf>},
+    {"data_types", read_data_types},
+    {"gradient_clipping", read_clipping},
+    {"communication_data_type", put<&DsOptions::communication_data_type>},
+    {"optimizer", read_optimizer},
+    {"scheduler"},
+    {"train_batch_size", read_total_batch},
+    {"train_micro_batch_size_per_gpu", read_batch<&DsOptions::micro_batch>},
+    {"gradient_accumulation_steps", read_batch<&DsOptions::accumulation>},
+    {"packed_sequences", flag<&DsOptions::packed_sequences>},
+    {"zero_init", flag<&DsOptions::makes_under_zero_init>},
+    {"prescale_gradients gradient_predivide_factor"},
+    {"sparse_gradients", refuse_at_root},
+    {"torch_autocast", refuse_autocast},
+    {"steps_per_print wall_clock_breakdown dump_state memory_breakdown "
+     "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer activation_checkpointing aio "
+     "comms_logger tensorboard wandb csv_monitor comet flops_profiler checkpoint data_efficiency "
+     "seq_parallel_communication_data_type disable_allgather compression_training autotuning"},
+});
 
 }  // namespace
 
-Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe, AutoSizes sizes) {
-  Said said(recipe);
-  if (sizes == AutoSizes::filled_in) said.hidden_size = hidden_size(model);
-  return torch::check_data_parallel(recipe.layout, {"dp", "zero"})
-      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
-      .and_then([&] { return settle_precision(said); })
-      .and_then([&] { return read_zero(said); })
-      .and_then([&] { return settle_dtypes(said); })
-      .and_then([&] { return settle_optimizer(said); })
-      .and_then([&] { return check_rest(said); })
-      .and_then([&] { return said.zero_json ? said.zero_json->check() : Result<void>(); })
-      .map([&]() -> DsConfig { return said; });
+Result<DsOptions> read_ds_config(std::string_view text, UnsaidPrecision unsaid) {
+  const Result<Config> json = Config::parse(text, kOption);
+  if (!json) return tl::unexpected(json.error());
+  DsOptions said;
+  const bool says_precision = json->has("bf16") || json->has("bfloat16") || json->has("fp16");
+  said.bf16.is_auto = said.fp16.is_auto = !says_precision && unsaid == UnsaidPrecision::automatic;
+  return read_fields(*json, kOption, kFields, said)
+      .and_then([&] { return json->check(); })
+      .map([&] { return said; });
 }
 
-TrainRecipe resolved(TrainRecipe recipe) {
-  const TrainRecipe asked = recipe;
-  Said said(asked);
-  if (!torch::read_strategy(asked, kFields, said)) return recipe;
-  if (said.packed_sequences) recipe.assumed.push_back(kPacked);
-  if (said.micro_batch) recipe.micro_batch_size = *said.micro_batch;
-  if (said.accumulation) recipe.gradient_accumulation = *said.accumulation;
-  recipe.names_gradient_accumulation |= said.accumulation || said.batch;
-  const std::int64_t others =
-      recipe.layout.gpus *
-      (said.micro_batch ? recipe.micro_batch_size : recipe.gradient_accumulation);
-  if (!said.batch || *said.batch % others != 0) return recipe;
-  if (said.micro_batch && !said.accumulation) recipe.gradient_accumulation = *said.batch / others;
-  if (!said.micro_batch) recipe.micro_batch_size = *said.batch / others;
-  return recipe;
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return read_ds_config(json, UnsaidPrecision::none).map([&](DsOptions said) {
+    recipe.own.of<DsOptions>() = std::move(said);
+  });
 }
 
 }  // namespace memtape::deepspeed

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/result.h"
@@ -29,7 +30,7 @@ struct ZeroConfig {
   std::int64_t reduce_bucket_size = 500'000'000;
   std::int64_t prefetch_bucket_size = 50'000'000;
   std::int64_t param_persistence_threshold = 100'000;
-  std::int64_t model_persistence_threshold = 0;
+  std::int64_t model_persistence_threshold = std::int64_t{1} << 62;
   std::int64_t max_live_parameters = 1'000'000'000, max_reuse_distance = 1'000'000'000;
   std::int64_t sub_group_size = 1'000'000'000;
   bool allgather_sequential = false, use_all_reduce_for_fetch_params = false;
@@ -45,6 +46,38 @@ struct ConfiguredOptimizer {
   Kind kind = Kind::torch;
   OptimizerName name = OptimizerName::adamw;  ///< one of torch's
   OptimizerImpl impl = OptimizerImpl::foreach;
+};
+
+/// The members "bf16" and "fp16" (deepspeed/runtime/precision_config.py).
+struct HalfPrecision {
+  bool is_auto = true;  ///< on if the parameters have this dtype
+  bool enabled = false, immediate_grad_update = false, scales_loss = true;
+  bool check_grad_overflow = true;
+
+  bool is_on(bool automatic) const { return is_auto ? automatic : enabled; }
+};
+
+/// A size of ZeRO that is "auto", and what Trainer makes of it for a hidden size.
+struct AutoSize {
+  std::int64_t ZeroConfig::* size;
+  std::int64_t (*of_hidden)(std::int64_t hidden_size);
+};
+
+/// What a ds_config says before the model and the rest of the recipe are known. What it does not
+/// say, or says to be "auto", is decided with them.
+struct DsOptions {
+  ZeroConfig zero;
+  std::optional<std::int64_t> stage, hpz_partition_size;
+  std::optional<bool> overlap_comm;
+  std::vector<AutoSize> automatic;
+  HalfPrecision bf16, fp16;
+  std::optional<DType> grad_accum_dtype, communication_data_type;
+  std::optional<double> gradient_clipping = 1.0;  ///< not set: the recipe's
+  std::optional<ConfiguredOptimizer> optimizer;
+  /// The sizes of the batch, and its total, which must be the product of the others.
+  std::optional<std::int64_t> total, batch, micro_batch, accumulation;
+  std::optional<bool> packed_sequences;
+  bool makes_under_zero_init = false;
 };
 
 class ZeroInit;
@@ -80,10 +113,18 @@ struct DsConfig {
 /// What replaces sizes that are "auto": Trainer's numbers, or DeepSpeed's own defaults if a model
 /// is prepared before Trainer fills them in.
 enum class AutoSizes { filled_in, left_out };
-Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe,
-                                AutoSizes sizes = AutoSizes::filled_in);
+Result<DsConfig> ds_config_of(const DsOptions& said, const Config& model, const TrainRecipe& recipe,
+                              AutoSizes sizes = AutoSizes::filled_in);
 
-/// The recipe with the batch that the ds_config names.
+/// What a ds_config without a word on bf16 and fp16 means: neither, or both "auto", as
+/// DeepSpeedPlugin.set_mixed_precision of accelerate has it.
+enum class UnsaidPrecision { none, automatic };
+Result<DsOptions> read_ds_config(std::string_view json, UnsaidPrecision unsaid);
+
+/// Reads --strategy, which is a ds_config, into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+
+/// The recipe with the batch that its ds_config names.
 TrainRecipe resolved(TrainRecipe recipe);
 
 }  // namespace memtape::deepspeed

@@ -88,10 +88,13 @@ Result<void> settle_mesh(const LayoutRecipe& layout, Said& said) {
 
 }  // namespace
 
-Result<Options> read_options(const TrainRecipe& recipe) {
-  Said said;
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return torch::read_strategy(json, kFields, recipe);
+}
+
+Result<Options> options_of(const TrainRecipe& recipe) {
+  Said said = recipe.own.of<Said>();
   return torch::check_data_parallel(recipe.layout)
-      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
       .and_then([&] { return settle_mesh(recipe.layout, said); })
       .map([&]() -> Options {
         said.cpu_offload |= recipe.layout.offload == "all";

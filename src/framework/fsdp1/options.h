@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/dtype.h"
 #include "base/result.h"
@@ -49,6 +50,9 @@ struct Options {
   }
 };
 
-Result<Options> read_options(const TrainRecipe& recipe);
+/// Reads --strategy into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// The options that the recipe says, with what its layout decides.
+Result<Options> options_of(const TrainRecipe& recipe);
 
 }  // namespace memtape::fsdp1

@@ -13,11 +13,15 @@ namespace {
 constexpr std::array kAbsent{torch::kNoSchedule};
 
 Result<Options> read_and_check(const TrainRecipe& recipe) {
-  Result<Options> options = read_options(recipe);
+  Result<Options> options = options_of(recipe);
   if (options && options->cpu_offload && torch::init_device(recipe) == InitDevice::meta)
     return bad_input("FSDP 2 asks for parameters on the host where it offloads them",
                      "--init-device", "cpu");
   return options;
+}
+
+void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
+  setup.reshard_after_forward = reshards_after_forward(recipe);
 }
 
 }  // namespace
@@ -27,12 +31,13 @@ constinit const Dialect kDialect{
     .framework = {.name = "fsdp2",
                   .summary = "the plain loop under torch's fully_shard",
                   .absent = kAbsent,
+                  .strategy = read_strategy,
                   .check = torch::check_offloads_all},
     .plan = torch::plan_by<Options, read_and_check>,
     .ranks = torch::ranks_with<Options, rank_classes>,
     .run = torch::run_with<Options, run_training>,
     .levers = {.cuts_unmade_models = true},
-    .time = {.shards = true, .float32_gradients = true},
+    .time = {.shards = true, .float32_gradients = true, .read = read_time},
     .space = PlanSpace::data_parallel,
     .sharing = {.shards = true,
                 .has_mesh = true,

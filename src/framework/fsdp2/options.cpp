@@ -67,10 +67,13 @@ Result<void> lay_over(const Layout& mesh, Options& options) {
       "--strategy: reshard_after_forward", "a divisor of the shards");
 }
 
-Result<Options> read_options(const TrainRecipe& recipe) {
-  Said said;
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return torch::read_strategy(json, kFields, recipe);
+}
+
+Result<Options> options_of(const TrainRecipe& recipe) {
+  Said said = recipe.own.of<Said>();
   return torch::check_data_parallel(recipe.layout)
-      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
       .and_then([&] { return torch::sharded_mesh(said.mesh_sizes, recipe.layout); })
       .and_then([&](const Layout& mesh) { return lay_over(mesh, said); })
       .map([&]() -> Options {
@@ -78,6 +81,10 @@ Result<Options> read_options(const TrainRecipe& recipe) {
         said.mesh_has_replicas = said.mesh_sizes.size() == 2;
         return said;
       });
+}
+
+bool reshards_after_forward(const TrainRecipe& recipe) {
+  return recipe.own.of<Said>().reshard_after_forward.value_or(true);
 }
 
 Result<Options> read_options(const Config& json) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "ghost/tensor.h"
@@ -81,9 +82,14 @@ struct Options {
   std::function<void(const ghost::Tensor& sharded)> post_accumulate;
 };
 
-Result<Options> read_options(const TrainRecipe& recipe);
+/// Reads --strategy into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// The options that the recipe says, with what its layout decides.
+Result<Options> options_of(const TrainRecipe& recipe);
 /// Those options of fully_shard that go with another axis's program.
 Result<Options> read_options(const Config& json);
+/// Whether --strategy leaves it to fully_shard to divide parameters again after the forward.
+bool reshards_after_forward(const TrainRecipe& recipe);
 /// Sets the mesh, whose axis "shard" may be one of several; what cannot lie over it is an error.
 Result<void> lay_over(const Layout& mesh, Options& options);
 

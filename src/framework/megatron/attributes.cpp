@@ -20,8 +20,18 @@ void Attributes::text(std::string_view name, std::string_view value) {
   set(name, json_quoted(value));
 }
 
+void Attributes::texts(std::string_view name, const std::vector<std::string>& values) {
+  std::vector<std::string> quoted;
+  for (const std::string& value : values) quoted.push_back(json_quoted(value));
+  set(name, fmt::format("[{}]", fmt::join(quoted, ", ")));
+}
+
 void Attributes::set(std::string_view name, std::string json) {
   values_.insert_or_assign(std::string(name), std::move(json));
+}
+
+void Attributes::set_all(const Attributes& others) {
+  for (const auto& [name, json] : others.values_) set(name, json);
 }
 
 std::string Attributes::object() const {

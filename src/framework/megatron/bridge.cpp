@@ -49,17 +49,17 @@ void add_deepseek_v3(const Config& c, Attributes& a) {
 
 }  // namespace
 
-void add_bridge(const Config& c, const Config& s, const TrainRecipe& recipe, Attributes& a) {
+void add_bridge(const Config& c, const Strategy& s, const TrainRecipe& recipe, Attributes& a) {
   const std::string family = type_of(c);
   a.text("transformer_impl", "transformer_engine");
   a.text("attention_backend", recipe.attention == AttentionChoice::eager   ? "unfused"
                               : recipe.attention == AttentionChoice::flash ? "flash"
                                                                            : "auto");
-  a.truth("cross_entropy_loss_fusion", s.boolean("ce_fusion", true));
-  a.truth("bias_swiglu_fusion", s.boolean("swiglu_fusion", true));
+  a.truth("cross_entropy_loss_fusion", s.ce_fusion.value_or(true));
+  a.truth("bias_swiglu_fusion", s.swiglu_fusion);
   a.truth("create_attention_mask_in_dataloader", false);
   const bool ties = c.boolean("tie_word_embeddings", family == "gpt2");
-  a.truth("untie_embeddings_and_output_weights", !s.boolean("tie", ties));
+  a.truth("untie_embeddings_and_output_weights", !s.tie.value_or(ties));
   a.truth("qk_layernorm", family == "qwen3" || family == "qwen3_moe" || family == "deepseek_v3");
   if (family == "mixtral") add_mixtral(a);
   if (family == "qwen3_moe") add_qwen3_moe(a);

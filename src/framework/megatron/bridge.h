@@ -6,6 +6,7 @@
 #pragma once
 
 #include "framework/megatron/attributes.h"
+#include "framework/megatron/strategy.h"
 #include "model/config.h"
 
 namespace memtape {
@@ -14,8 +15,8 @@ struct TrainRecipe;
 
 namespace memtape::megatron {
 
-/// Sets what the provider of the configuration's family sets. `strategy` is the JSON of --strategy.
-void add_bridge(const Config& config, const Config& strategy, const TrainRecipe& recipe,
+/// Sets what the provider of the configuration's family sets.
+void add_bridge(const Config& config, const Strategy& strategy, const TrainRecipe& recipe,
                 Attributes& attributes);
 
 }  // namespace memtape::megatron

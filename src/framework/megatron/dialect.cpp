@@ -8,6 +8,7 @@
 #include "framework/megatron/arguments.h"
 #include "framework/megatron/pretrain.h"
 #include "framework/megatron/step_habits.h"
+#include "framework/megatron/strategy.h"
 #include "framework/megatron/transformers_model.h"
 #include "framework/torch/dialect_parts.h"
 
@@ -94,6 +95,7 @@ constinit const Dialect kDialect{
                   .experts_follow_tensor_ranks = true,
                   .start = start,
                   .in_common_words = in_common_words,
+                  .strategy = read_strategy,
                   .check = check_options},
     .tasks = torch::kLanguageTasks,
     .packages = packages_of_program,

@@ -6,7 +6,7 @@
 
 namespace memtape::megatron {
 
-/// Reads what --strategy says. Where it says nothing about eight bits, the recipe counts.
-void read_time(const TrainRecipe& recipe, const Config& strategy, time::TrainSetup& setup);
+/// Applies what --strategy says. Where it says nothing about eight bits, the recipe counts.
+void read_time(const TrainRecipe& recipe, time::TrainSetup& setup);
 
 }  // namespace memtape::megatron

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/megatron/attributes.h"
 #include "framework/megatron/bridge.h"
+#include "framework/megatron/strategy.h"
 #include "model/type_of.h"
 #include "workload/train_recipe.h"
 
@@ -17,57 +18,6 @@ namespace {
 
 constexpr auto kFamilies = std::to_array<std::string_view>(
     {"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3", "gpt2"});
-
-constexpr auto kStrategy = std::to_array<std::string_view>(
-    {"tp", "sp", "pp", "vp", "cp", "ep", "etp", "experts", "topk", "capacity_factor", "recompute",
-     "recompute_method", "recompute_num_layers", "recompute_modules", "ce_fusion", "swiglu_fusion",
-     "tie", "ddp"});
-/// Arguments of Megatron-LM that are handed on as they are.
-constexpr auto kArguments =
-    std::to_array<std::string_view>({"transformer_impl",
-                                     "attention_backend",
-                                     "qk_layernorm",
-                                     "gradient_accumulation_fusion",
-                                     "fp8",
-                                     "fp8_recipe",
-                                     "fp8_param_gather",
-                                     "use_precision_aware_optimizer",
-                                     "main_params_dtype",
-                                     "exp_avg_dtype",
-                                     "exp_avg_sq_dtype",
-                                     "mtp_num_layers",
-                                     "moe_token_dispatcher_type",
-                                     "moe_grouped_gemm",
-                                     "moe_router_load_balancing_type",
-                                     "moe_aux_loss_coeff",
-                                     "moe_z_loss_coeff",
-                                     "moe_router_dtype",
-                                     "moe_router_pre_softmax",
-                                     "moe_router_score_function",
-                                     "moe_router_num_groups",
-                                     "moe_router_group_topk",
-                                     "moe_router_topk_scaling_factor",
-                                     "moe_router_enable_expert_bias",
-                                     "moe_shared_expert_intermediate_size",
-                                     "moe_shared_expert_gate",
-                                     "moe_pad_expert_input_to_capacity",
-                                     "moe_ffn_hidden_size",
-                                     "moe_layer_freq",
-                                     "decoder_first_pipeline_num_layers",
-                                     "decoder_last_pipeline_num_layers",
-                                     "account_for_embedding_in_pipeline_split",
-                                     "account_for_loss_in_pipeline_split",
-                                     "pipeline_model_parallel_layout"});
-constexpr auto kDdp = std::to_array<std::string_view>(
-    {"use_distributed_optimizer", "overlap_grad_reduce", "overlap_param_gather",
-     "grad_reduce_in_fp32", "bucket_size", "pad_buckets_for_high_nccl_busbw"});
-
-Result<void> known_keys(const Config& object, std::vector<std::string_view> known) {
-  for (const std::string& key : object.keys())
-    if (std::ranges::find(known, key) == known.end())
-      return bad_input(fmt::format("unknown key {}", key), "--strategy", suggestion(key, known));
-  return {};
-}
 
 /// A mixture of experts as the configuration has it, or as --strategy says of a dense one.
 struct CountedExperts {
@@ -109,18 +59,18 @@ CountedExperts experts_of(const Config& c) {
           .layers = layer_list(layers, [dense](std::int64_t i) { return i >= dense; })};
 }
 
-void add_experts(const Config& c, const Config& strategy, Attributes& a) {
+void add_experts(const Config& c, const Strategy& strategy, Attributes& a) {
   CountedExperts experts = experts_of(c);
-  experts.count = strategy.count("experts", experts.count);
+  experts.count = strategy.experts.value_or(experts.count);
   if (experts.count == 0) return;
   a.number("num_experts", experts.count);
-  a.number("moe_router_topk", strategy.dimension("topk", experts.topk));
+  a.number("moe_router_topk", strategy.topk.value_or(experts.topk));
   if (experts.width > 0) a.number("moe_ffn_hidden_size", experts.width);
   if (experts.shared_width > 0)
     a.number("moe_shared_expert_intermediate_size", experts.shared_width);
   a.text("moe_layer_freq", experts.layers);
-  if (!strategy.has("capacity_factor")) return;
-  a.set("moe_expert_capacity_factor", strategy.json("capacity_factor"));
+  if (!strategy.capacity_factor) return;
+  a.set("moe_expert_capacity_factor", fmt::format("{}", *strategy.capacity_factor));
   a.truth("moe_pad_expert_input_to_capacity", true);
   a.text("moe_token_dispatcher_type", "alltoall");
 }
@@ -139,7 +89,7 @@ void add_deepseek(const Config& c, Attributes& a) {
   a.text("moe_token_dispatcher_type", "alltoall");
 }
 
-void add_gpt2(const Config& c, const Config& strategy, Attributes& a) {
+void add_gpt2(const Config& c, const Strategy& strategy, Attributes& a) {
   const std::int64_t hidden = c.dimension("n_embd");
   a.number("num_layers", c.layers("n_layer"));
   a.number("hidden_size", hidden);
@@ -147,10 +97,10 @@ void add_gpt2(const Config& c, const Config& strategy, Attributes& a) {
   a.number("num_attention_heads", c.dimension("n_head"));
   a.number("max_position_embeddings", c.dimension("n_positions", 1024));
   a.number("vocab_size", c.dimension("vocab_size"));
-  a.truth("untie_embeddings_and_output_weights", !strategy.boolean("tie", true));
+  a.truth("untie_embeddings_and_output_weights", !strategy.tie.value_or(true));
 }
 
-void add_decoder(const Config& c, const Config& strategy, Attributes& a) {
+void add_decoder(const Config& c, const Strategy& strategy, Attributes& a) {
   const std::string family = type_of(c);
   const std::int64_t heads = c.dimension("num_attention_heads");
   const std::int64_t hidden = c.dimension("hidden_size");
@@ -168,20 +118,20 @@ void add_decoder(const Config& c, const Config& strategy, Attributes& a) {
   a.text("normalization", "RMSNorm");
   a.text("position_embedding_type", "rope");
   a.truth("swiglu", true);
-  a.truth("untie_embeddings_and_output_weights", !strategy.boolean("tie", false));
+  a.truth("untie_embeddings_and_output_weights", !strategy.tie.value_or(false));
   if (family == "deepseek_v3") add_deepseek(c, a);
 }
 
 /// How the layers of well-known models that do not divide are laid out: Llama 3.1 405B's 126 as if
 /// embedding and loss were layers, DeepSeek-V3's 61 with what is over on the last stage
 /// (Megatron-Bridge's recipes/llama/llama3.py and recipes/deepseek/deepseek_v3.py).
-void add_split(const Config& c, const Config& s, std::int64_t stages, Attributes& a) {
+void add_split(const Config& c, const Strategy& s, std::int64_t stages, Attributes& a) {
   constexpr std::array<std::string_view, 5> kSaid{
       "decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers",
       "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split",
       "pipeline_model_parallel_layout"};
   const std::string family = type_of(c);
-  if (std::ranges::any_of(kSaid, [&](const auto key) { return s.has(key); })) return;
+  if (std::ranges::any_of(kSaid, [&](const auto key) { return s.arguments.has(key); })) return;
   const std::int64_t layers = family == "gpt2" ? 0 : c.layers("num_hidden_layers");
   if (layers % stages == 0) return;
   if (family == "llama" && (layers + 2) % stages == 0) {
@@ -192,44 +142,42 @@ void add_split(const Config& c, const Config& s, std::int64_t stages, Attributes
   if (family == "deepseek_v3" && last > 0) a.number("decoder_last_pipeline_num_layers", last);
 }
 
-void add_layout(const Config& c, const Config& s, const LayoutRecipe& layout, Attributes& a) {
-  const auto size = [&](std::string_view name, const char* key,
-                        const std::optional<std::int64_t>& option) {
-    a.number(name, s.dimension(key, option.value_or(1)));
+void add_layout(const Config& c, const Strategy& s, const LayoutRecipe& layout, Attributes& a) {
+  const auto size = [](const std::optional<std::int64_t>& said,
+                       const std::optional<std::int64_t>& option) {
+    return said.value_or(option.value_or(1));
   };
-  size("tensor_model_parallel_size", "tp", layout.tp);
-  size("pipeline_model_parallel_size", "pp", layout.pp);
-  size("num_virtual_stages_per_pipeline_rank", "vp", layout.vpp);
-  add_split(c, s,
-            s.dimension("pp", layout.pp.value_or(1)) * s.dimension("vp", layout.vpp.value_or(1)),
-            a);
-  size("context_parallel_size", "cp", layout.cp);
-  size("expert_model_parallel_size", "ep", layout.ep);
-  if (s.has("etp") || layout.etp) size("expert_tensor_parallel_size", "etp", layout.etp);
-  a.truth("sequence_parallel", s.boolean("sp", layout.sp.value_or(1) > 1));
+  const std::int64_t stages = size(s.pp, layout.pp), chunks = size(s.vp, layout.vpp);
+  a.number("tensor_model_parallel_size", size(s.tp, layout.tp));
+  a.number("pipeline_model_parallel_size", stages);
+  a.number("num_virtual_stages_per_pipeline_rank", chunks);
+  add_split(c, s, stages * chunks, a);
+  a.number("context_parallel_size", size(s.cp, layout.cp));
+  a.number("expert_model_parallel_size", size(s.ep, layout.ep));
+  if (s.etp || layout.etp) a.number("expert_tensor_parallel_size", size(s.etp, layout.etp));
+  a.truth("sequence_parallel", s.sp.value_or(layout.sp.value_or(1) > 1));
 }
 
-void add_buffers(const Config& ddp, const LayoutRecipe& layout, Attributes& a) {
+void add_buffers(const DdpStrategy& ddp, const LayoutRecipe& layout, Attributes& a) {
   a.truth("use_distributed_optimizer",
-          ddp.boolean("use_distributed_optimizer", layout.zero.value_or(0) == 1));
-  a.truth("overlap_grad_reduce", ddp.boolean("overlap_grad_reduce", false));
-  a.truth("overlap_param_gather", ddp.boolean("overlap_param_gather", false));
-  a.truth("ddp_pad_buckets_for_high_nccl_busbw",
-          ddp.boolean("pad_buckets_for_high_nccl_busbw", false));
-  a.truth("grad_reduce_in_bf16", !ddp.boolean("grad_reduce_in_fp32", true));
-  if (ddp.has("bucket_size")) a.number("ddp_bucket_size", ddp.dimension("bucket_size"));
+          ddp.use_distributed_optimizer.value_or(layout.zero.value_or(0) == 1));
+  a.truth("overlap_grad_reduce", ddp.overlap_grad_reduce);
+  a.truth("overlap_param_gather", ddp.overlap_param_gather);
+  a.truth("ddp_pad_buckets_for_high_nccl_busbw", ddp.pad_buckets_for_high_nccl_busbw);
+  a.truth("grad_reduce_in_bf16", !ddp.grad_reduce_in_fp32);
+  if (ddp.bucket_size) a.number("ddp_bucket_size", *ddp.bucket_size);
 }
 
-void add_recompute(const Config& s, const TrainRecipe& recipe, Attributes& a) {
+void add_recompute(const Strategy& s, const TrainRecipe& recipe, Attributes& a) {
   const std::string_view asked = recipe.checkpointing == Checkpointing::none        ? ""
                                  : recipe.checkpointing == Checkpointing::selective ? "selective"
                                                                                     : "full";
-  const std::string granularity = s.text("recompute", asked);
+  const std::string granularity = s.recompute.value_or(std::string(asked));
   if (granularity.empty()) return;
   a.text("recompute_granularity", granularity);
-  if (granularity == "full") a.text("recompute_method", s.text("recompute_method", "uniform"));
-  a.number("recompute_num_layers", s.count("recompute_num_layers", 1));
-  if (s.has("recompute_modules")) a.set("recompute_modules", s.json("recompute_modules"));
+  if (granularity == "full") a.text("recompute_method", s.recompute_method);
+  a.number("recompute_num_layers", s.recompute_num_layers);
+  if (s.recompute_modules) a.texts("recompute_modules", *s.recompute_modules);
 }
 
 void add_numbers(const TrainRecipe& recipe, Attributes& a) {
@@ -245,21 +193,21 @@ void add_numbers(const TrainRecipe& recipe, Attributes& a) {
 
 /// A loop of one's own over megatron-core's local layers, where neither Transformer Engine nor Apex
 /// is there.
-void add_local(const Config& s, Attributes& a) {
+void add_local(const Strategy& s, Attributes& a) {
   a.text("transformer_impl", "local");
   a.truth("gradient_accumulation_fusion", false);
   a.truth("masked_softmax_fusion", false);
   a.truth("fused_kernels", false);
   a.truth("create_attention_mask_in_dataloader", false);  // each layer makes its own
   a.truth("attention_softmax_in_fp32", true);
-  a.truth("cross_entropy_loss_fusion", s.boolean("ce_fusion", false));
-  a.truth("bias_swiglu_fusion", s.boolean("swiglu_fusion", true));
+  a.truth("cross_entropy_loss_fusion", s.ce_fusion.value_or(false));
+  a.truth("bias_swiglu_fusion", s.swiglu_fusion);
 }
 
 /// Transformer Engine's attention is never unfused unless that is asked for.
-bool is_local(const Config& strategy, const TrainRecipe& recipe) {
+bool is_local(const Strategy& strategy, const TrainRecipe& recipe) {
   const bool unfused = recipe.attention == AttentionChoice::eager;
-  return strategy.text("transformer_impl", unfused ? "local" : "transformer_engine") == "local";
+  return strategy.transformer_impl.value_or(unfused ? "local" : "transformer_engine") == "local";
 }
 
 }  // namespace
@@ -269,39 +217,29 @@ Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe
   if (std::ranges::find(kFamilies, family) == kFamilies.end())
     return unsupported(fmt::format("\"{}\" is not modelled by --framework megatron-core", family),
                        c.where() + ": model_type", suggestion(family, kFamilies));
-  const std::string& text = recipe.layout.strategy;
-  const Result<Config> strategy = Config::parse(text.empty() ? "{}" : text, "--strategy");
-  if (!strategy) return tl::unexpected(strategy.error());
-  const Config ddp = strategy->object("ddp");
-  std::vector<std::string_view> own(kStrategy.begin(), kStrategy.end());
-  own.insert(own.end(), kArguments.begin(), kArguments.end());
-  for (const auto& known :
-       {known_keys(*strategy, std::move(own)), known_keys(ddp, {kDdp.begin(), kDdp.end()})})
-    if (!known) return tl::unexpected(known.error());
+  const Strategy& strategy = strategy_of(recipe);
   Attributes attributes;
   attributes.text("model_type", "megatron");
   if (family == "gpt2")
-    add_gpt2(c, *strategy, attributes);
+    add_gpt2(c, strategy, attributes);
   else
-    add_decoder(c, *strategy, attributes);
-  add_experts(c, *strategy, attributes);
-  add_layout(c, *strategy, recipe.layout, attributes);
-  add_buffers(ddp, recipe.layout, attributes);
-  add_recompute(*strategy, recipe, attributes);
+    add_decoder(c, strategy, attributes);
+  add_experts(c, strategy, attributes);
+  add_layout(c, strategy, recipe.layout, attributes);
+  add_buffers(strategy.ddp, recipe.layout, attributes);
+  add_recompute(strategy, recipe, attributes);
   add_numbers(recipe, attributes);
-  if (is_local(*strategy, recipe))
-    add_local(*strategy, attributes);
+  if (is_local(strategy, recipe))
+    add_local(strategy, attributes);
   else
-    add_bridge(c, *strategy, recipe, attributes);
-  for (const std::string_view key : kArguments)
-    if (strategy->has(key)) attributes.set(key, strategy->json(key));
-  if (recipe.eight_bits && !strategy->has("fp8")) {
+    add_bridge(c, strategy, recipe, attributes);
+  attributes.set_all(strategy.arguments);
+  if (recipe.eight_bits && !strategy.arguments.has("fp8")) {
     const bool is_mx = recipe.eight_bits == EightBits::mxfp8;
     attributes.text("fp8", is_mx ? "e4m3" : "hybrid");
-    if (is_mx && !strategy->has("fp8_recipe")) attributes.text("fp8_recipe", "mxfp8");
+    if (is_mx && !strategy.arguments.has("fp8_recipe")) attributes.text("fp8_recipe", "mxfp8");
   }
-  for (const auto& checked : {c.check(), strategy->check()})
-    if (!checked) return tl::unexpected(checked.error());
+  if (const Result<void> fine = c.check(); !fine) return tl::unexpected(fine.error());
   return Config::parse(attributes.object(), "--strategy");
 }
 

@@ -4,6 +4,7 @@
 
 #include "framework/torch/dialect_parts.h"
 #include "framework/torch/lora_config.h"
+#include "framework/torch/optimizer_in_backward.h"
 
 namespace memtape::torch {
 namespace {
@@ -18,7 +19,8 @@ constinit const Dialect kDialect{.framework = {.name = "torch",
                                                .takes = {.several_gpus = false, .compile = true},
                                                .absent = kAbsent,
                                                .arguments = kPeftArguments,
-                                               .argument = peft_argument},
+                                               .argument = peft_argument,
+                                               .strategy = read_loop_strategy},
                                  .run = run_alike<run_training>,
                                  .space = PlanSpace::data_parallel,
                                  .planned = {.on_one_gpu = 1},

@@ -25,6 +25,13 @@ struct SteppingAccumulateGrad final : ghost::AccumulateGrad {
   Optimizer& optimizer;
 };
 
+/// What --strategy says to the plain loop.
+struct LoopOptions {
+  bool steps = false;
+};
+constexpr auto kLoopFields = std::to_array<ConfigField<LoopOptions>>(
+    {{"optimizer_in_backward", fields::put<&LoopOptions::steps>}});
+
 }  // namespace
 
 OptimizerInBackward::OptimizerInBackward(TensorList parameters, const Make& make)
@@ -56,16 +63,12 @@ std::unique_ptr<OptimizerInBackward> make_optimizer_in_backward(const TrainRecip
       parameters, [&](std::size_t place) { return make_optimizer(recipe, {parameters[place]}); });
 }
 
+Result<void> read_loop_strategy(std::string_view json, TrainRecipe& recipe) {
+  return read_strategy(json, kLoopFields, recipe);
+}
+
 Result<bool> steps_in_backward(const TrainRecipe& recipe) {
-  struct Said {
-    bool steps = false;
-  };
-  constexpr auto kFields =
-      std::to_array<ConfigField<Said>>({{"optimizer_in_backward", fields::put<&Said::steps>}});
-  Said said;
-  if (const auto read = read_strategy(recipe, kFields, said); !read)
-    return tl::unexpected(read.error());
-  if (!said.steps) return false;
+  if (!recipe.own.of<LoopOptions>().steps) return false;
   const auto needs_all = [](std::string_view what, std::string_view option, std::string_view hint) {
     return unsupported(std::string(what) +
                            " wants all gradients, of which an optimizer in backward "

@@ -39,7 +39,10 @@ class OptimizerInBackward final : public Optimizer {
 std::unique_ptr<OptimizerInBackward> make_optimizer_in_backward(const TrainRecipe& recipe,
                                                                 const TensorList& parameters);
 
-/// Whether the recipe's strategy asks for it. It is an error if something needs all gradients at
+/// Reads the --strategy of the plain loop into the recipe's own part.
+Result<void> read_loop_strategy(std::string_view json, TrainRecipe& recipe);
+
+/// Whether that asks for it. It is an error if something needs all gradients at
 /// once.
 Result<bool> steps_in_backward(const TrainRecipe& recipe);
 

@@ -10,31 +10,29 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
 #include "mesh/layout.h"
 #include "model/config_fields.h"
-
-namespace memtape {
-struct TrainRecipe;
-}
+#include "workload/train_recipe.h"
 
 namespace memtape::torch {
 
 /// The only class of ranks, if all ranks run the same program on the same sizes.
 std::vector<RankClass> all_alike(const LayoutRecipe& layout);
 
-/// Reads --strategy by the table of a framework's options. A value of the wrong type is an error.
+/// Reads --strategy by the table of a framework's options, which become the recipe's own part. A
+/// value of the wrong type is an error.
 template <class Options, std::size_t n>
-Result<void> read_strategy(const TrainRecipe& recipe,
-                           const std::array<ConfigField<Options>, n>& table, Options& options) {
-  const std::string& text = recipe.layout.strategy;
-  const Result<Config> json = Config::parse(text.empty() ? "{}" : text, "--strategy");
-  if (!json) return tl::unexpected(json.error());
-  if (Result<void> fine = read_fields(*json, "--strategy", table, options); !fine) return fine;
-  return json->check();
+Result<void> read_strategy(std::string_view json, const std::array<ConfigField<Options>, n>& table,
+                           TrainRecipe& recipe) {
+  Options said;
+  return read_object(json, "--strategy", table, said).map([&] {
+    recipe.own.of<Options>() = std::move(said);
+  });
 }
 
 /// Checks that only these axes were given sizes (out of "dp", "tp", "pp", "cp", "ep", "etp", "sp",

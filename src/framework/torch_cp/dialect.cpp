@@ -21,10 +21,11 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "torch-cp",
                   .summary = "the plain loop under torch's context_parallel",
-                  .absent = kAbsent},
+                  .absent = kAbsent,
+                  .strategy = read_strategy},
     .tasks = torch::kTextTasks,
     .data_ranks = torch::one_data_rank,
-    .plan = torch::plan_by<Options, read_options>,
+    .plan = torch::plan_by<Options, options_of>,
     .ranks = ranks_of_plan,
     .run = torch::run_with<Options, run_training>,
     .spreads_over = MeshAxis::context};

@@ -60,13 +60,16 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 
 }  // namespace
 
-Result<Options> read_options(const TrainRecipe& recipe) {
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return torch::read_strategy(json, kFields, recipe);
+}
+
+Result<Options> options_of(const TrainRecipe& recipe) {
   const LayoutRecipe& layout = recipe.layout;
-  Said said;
+  Said said = recipe.own.of<Said>();
   return torch::check_axes(layout, {"cp"})
       .and_then([&] { return torch::remaining_axis(layout, "cp", layout.cp, 1); })
-      .and_then([&](std::int64_t) { return torch::read_strategy(recipe, kFields, said); })
-      .and_then([&] { return settle_fsdp2(recipe, said); })
+      .and_then([&](std::int64_t) { return settle_fsdp2(recipe, said); })
       .and_then([&] { return check_recipe(recipe); })
       .map([&]() -> Options { return said; });
 }

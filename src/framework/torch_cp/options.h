@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
@@ -25,6 +26,9 @@ struct Options {
   std::optional<fsdp2::Options> fsdp2;
 };
 
-Result<Options> read_options(const TrainRecipe& recipe);
+/// Reads --strategy into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// The options that the recipe says, with what its layout decides.
+Result<Options> options_of(const TrainRecipe& recipe);
 
 }  // namespace memtape::torch_cp

@@ -130,12 +130,15 @@ Result<void> settle_microbatches(const TrainRecipe& recipe, Said& said) {
 
 }  // namespace
 
-Result<Options> read_options(const TrainRecipe& recipe) {
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return torch::read_strategy(json, kFields, recipe);
+}
+
+Result<Options> options_of(const TrainRecipe& recipe) {
   const LayoutRecipe& layout = recipe.layout;
-  Said said;
+  Said said = recipe.own.of<Said>();
   return torch::check_axes(layout, {"pp", "vpp"})
       .and_then([&] { return check_recipe(recipe); })
-      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
       .and_then([&] { return settle_schedule(layout, said); })
       .and_then([&] { return settle_microbatches(recipe, said); })
       .and_then([&] { return check_schedule(said); })
@@ -149,7 +152,7 @@ Result<Options> read_options(const TrainRecipe& recipe) {
 }
 
 TrainRecipe resolved(TrainRecipe recipe) {
-  const Result<Options> options = read_options(recipe);
+  const Result<Options> options = options_of(recipe);
   if (!options) return recipe;
   if (!options->names_microbatches)
     recipe.assumed.push_back("as many micro-batches as there are stages, " +

@@ -68,7 +68,10 @@ Result<ScheduleKind> find_schedule(std::string_view wanted, const OptionNames& n
 /// Checks what the constructors of schedules demand of stages and micro-batches.
 Result<void> check_schedule(const Options& options, const OptionNames& names = {});
 
-Result<Options> read_options(const TrainRecipe& recipe);
+/// Reads --strategy into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// The options that the recipe says, with what its layout decides.
+Result<Options> options_of(const TrainRecipe& recipe);
 /// The recipe whose gradient accumulation is its number of micro-batches, since these are the same.
 TrainRecipe resolved(TrainRecipe recipe);
 

@@ -18,7 +18,7 @@ Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recip
 }
 
 Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe) {
-  const auto options = read_options(config, recipe);
+  const auto options = options_of(config, recipe);
   if (!options) return tl::unexpected(options.error());
   return std::max<std::int64_t>(1, recipe.layout.gpus / options->size);
 }
@@ -30,10 +30,11 @@ constinit const Dialect kDialect{
     .framework = {.name = "torch-tp",
                   .summary = "the plain loop under DTensor's tensor parallel plans",
                   .absent = kAbsent,
+                  .strategy = read_strategy,
                   .check = check_options},
     .tasks = torch::kTextTasks,
     .data_ranks = data_ranks,
-    .plan = torch::plan_by<Options, read_options>,
+    .plan = torch::plan_by<Options, options_of>,
     .ranks = torch::ranks_with<Options, rank_classes>,
     .run = torch::run_with<Options, run_training>,
     .spreads_over = MeshAxis::tensor,

@@ -115,10 +115,13 @@ Result<void> check_optimizer(const TrainRecipe& recipe) {
 
 }  // namespace
 
-Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
-  Said said;
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return torch::read_strategy(json, kFields, recipe);
+}
+
+Result<Options> options_of(const Config& config, const TrainRecipe& recipe) {
+  Said said = recipe.own.of<Said>();
   return torch::check_axes(recipe.layout, {"dp", "tp"})
-      .and_then([&] { return torch::read_strategy(recipe, kFields, said); })
       .and_then([&] { return settle_size(recipe.layout, said); })
       .and_then([&] { return settle_plan(config, said); })
       .and_then([&] { return settle_layout(recipe.layout, said); })

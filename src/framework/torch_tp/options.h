@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
@@ -31,6 +32,9 @@ struct Options {
   Mesh mesh(std::int64_t rank) const { return {size, layout.coordinate(rank, "tp")}; }
 };
 
-Result<Options> read_options(const Config& config, const TrainRecipe& recipe);
+/// Reads --strategy into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// The options that the recipe says, with what its layout decides.
+Result<Options> options_of(const Config& config, const TrainRecipe& recipe);
 
 }  // namespace memtape::torch_tp

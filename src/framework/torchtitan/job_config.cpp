@@ -186,10 +186,13 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 
 }  // namespace
 
-Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe) {
-  Said job;
-  return torch::read_strategy(recipe, kFields, job)
-      .and_then([&] { return settle_activation_checkpoint(recipe, job); })
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
+  return torch::read_strategy(json, kFields, recipe);
+}
+
+Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe) {
+  Said job = recipe.own.of<Said>();
+  return settle_activation_checkpoint(recipe, job)
       .and_then([&]() -> Result<void> {
         job.accumulates = recipe.gradient_accumulation > 1;
         if (job.chunks_loss) job.loss = LossKind::chunked;
@@ -218,9 +221,8 @@ TrainRecipe resolved(TrainRecipe recipe) {
     recipe.weights = DType::float32;
     recipe.precision = Precision::fp32;
   }
-  if (Said job; !recipe.names_optimizer_impl && torch::read_strategy(recipe, kFields, job) &&
-                job.has(changes::kTitanFusesOptimizer))
-    recipe.optimizer_impl = OptimizerImpl::fused;
+  const bool fuses = recipe.own.of<Said>().has(changes::kTitanFusesOptimizer);
+  if (!recipe.names_optimizer_impl && fuses) recipe.optimizer_impl = OptimizerImpl::fused;
   return recipe;
 }
 

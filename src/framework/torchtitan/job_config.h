@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
@@ -57,7 +58,10 @@ struct JobConfig {
   bool autocasts() const { return !shards && size("tp") == 1 && size("pp") == 1; }
 };
 
-Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe);
+/// Reads --strategy into the recipe's own part.
+Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// The job that the recipe describes, with what its layout and the model decide.
+Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe);
 
 /// The recipe with torchtitan's own defaults for what it does not say: float32 parameters, and the
 /// form of the optimizer on that day.

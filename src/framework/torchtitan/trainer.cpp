@@ -26,7 +26,7 @@ TrainRecipe with_precision_of(TrainRecipe recipe, const JobConfig& job) {
 
 Result<Job> read_job(const Config& whole, const TrainRecipe& recipe) {
   const Config config = decoder_config(whole);
-  Result<JobConfig> job = read_job_config(config, recipe);
+  Result<JobConfig> job = job_config_of(config, recipe);
   if (!job) return tl::unexpected(job.error());
   Result<ModelArgs> args = read_model_args(config, recipe, *job);
   if (!args) return tl::unexpected(args.error());

@@ -196,7 +196,7 @@ Result<torch::TrainRun> run_loop(const Config& config, const TrainRecipe& recipe
 Result<void> check_loop(const Config& config, const TrainRecipe& recipe) {
   const TrainerRecipe& trainer = trainer_of(recipe);
   constexpr const char* kWithoutTrainer = "a loop without Trainer";
-  if (trainer.fsdp || !trainer.deepspeed.empty())
+  if (trainer.fsdp || trainer.deepspeed)
     return unsupported("a loop without Trainer is modelled on one GPU and over DDP",
                        trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
   if (recipe.quantization || recipe.use_liger_kernel || trainer.neftune_noise_alpha ||

@@ -17,45 +17,22 @@
 namespace memtape::transformers {
 namespace {
 
-/// DeepSpeedPlugin.set_mixed_precision: a ds_config without a word on it follows TrainingArguments.
-std::string with_precision(const std::string& text) {
-  const Result<Config> json = Config::parse(text, "--deepspeed");
-  if (!json || json->has("bf16") || json->has("fp16") || json->has("bfloat16")) return text;
-  const std::size_t brace = text.find('{');
-  const bool is_empty = json->keys().empty();
-  return R"({"bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto"})" +
-         (is_empty ? "}" : ", " + text.substr(brace + 1));
-}
-
-/// Rows hold one sequence each unless memtape's own key says another.
-bool says_packed(const std::string& text) {
-  const Result<Config> json = Config::parse(text, "--deepspeed");
-  return json && json->json("packed_sequences") == "true";
-}
-
 std::int64_t stage_of(const TrainRecipe& recipe) { return said_zero(recipe).stage; }
 
 }  // namespace
 
-bool runs_deepspeed(const TrainRecipe& recipe) { return !trainer_of(recipe).deepspeed.empty(); }
+bool runs_deepspeed(const TrainRecipe& recipe) { return trainer_of(recipe).deepspeed.has_value(); }
 
 SaidZero said_zero(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return {};
-  const Result<Config> json = Config::parse(trainer_of(recipe).deepspeed, "--deepspeed");
-  if (!json) return {};
-  const Config zero = json->object("zero_optimization");
-  const auto moves = [&zero](const char* what) {
-    const std::string device = zero.object(what).text("device", "none");
-    return device == "cpu" || device == "nvme";
-  };
-  return {.stage = zero.integer("stage", 0),
-          .offloads_optimizer = moves("offload_optimizer"),
-          .offloads_parameters = moves("offload_param")};
+  const deepspeed::DsOptions& said = *trainer_of(recipe).deepspeed;
+  return {.stage = said.stage.value_or(0),
+          .offloads_optimizer = said.zero.offload_optimizer,
+          .offloads_parameters = said.zero.offload_param};
 }
 
 TrainRecipe engine_recipe(const TrainRecipe& recipe) {
   TrainRecipe engine = recipe;
-  engine.layout.strategy = with_precision(trainer_of(recipe).deepspeed);
   engine.weights = recipe.precision == Precision::amp_bf16 || recipe.precision == Precision::bf16
                        ? DType::bfloat16
                    : recipe.precision == Precision::amp_fp16 || recipe.precision == Precision::fp16
@@ -79,10 +56,11 @@ namespace {
 
 Result<deepspeed::DsConfig> read_engine(const Config& config, const TrainRecipe& recipe,
                                         deepspeed::AutoSizes sizes) {
+  const deepspeed::DsOptions& said = *trainer_of(recipe).deepspeed;
   Result<deepspeed::DsConfig> read =
-      deepspeed::read_ds_config(config, engine_recipe(recipe), sizes);
+      deepspeed::ds_config_of(said, config, engine_recipe(recipe), sizes);
   if (!read) return read;
-  read->packed_sequences = says_packed(trainer_of(recipe).deepspeed);
+  read->packed_sequences = said.packed_sequences.value_or(false);  // else a row is one sequence
   const bool has_adapters = recipe.lora.has_value() && !recipe.is_of_trl();
   if (read->zero.stage == 3) read->has_float32_adapters = has_adapters;
   return read;
@@ -123,8 +101,7 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(
 bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }
 
 std::vector<ghost::Tensor> second_group(family::PretrainedModel& model, const TrainRecipe& recipe) {
-  const Result<Config> json = Config::parse(trainer_of(recipe).deepspeed, "--deepspeed");
-  if (!json || json->has("optimizer")) return {};
+  if (!runs_deepspeed(recipe) || trainer_of(recipe).deepspeed->optimizer) return {};
   const GroupedParameters grouped = grouped_parameters(model);
   return {grouped.parameters.begin() + static_cast<std::ptrdiff_t>(grouped.decayed),
           grouped.parameters.end()};

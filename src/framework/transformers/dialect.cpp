@@ -84,7 +84,7 @@ Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
 }
 
 /// DeepSpeed's engine holds a model of the autocast's dtype beside its own float32 copy.
-void read_time(const TrainRecipe& recipe, const Config&, time::TrainSetup& setup) {
+void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
   if (trainer_of(recipe).fsdp) setup.zero = 3;
   if (!runs_deepspeed(recipe)) return;
   const SaidZero zero = said_zero(recipe);

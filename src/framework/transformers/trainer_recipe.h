@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/deepspeed/ds_config.h"
 #include "framework/transformers/trl/trl_recipes.h"
 #include "workload/train_recipe.h"
 
@@ -105,7 +106,8 @@ struct TrainerRecipe {
   DdpRecipe ddp;
   std::optional<FsdpRecipe> fsdp;
   FsdpConfig fsdp_config;
-  std::string deepspeed;  ///< a ds_config's JSON
+  std::optional<deepspeed::DsOptions>
+      deepspeed;  ///< a ds_config: its engine replaces accelerate's wrappers
   FusedLoraRecipe lora_kernels;
 };
 

@@ -15,23 +15,28 @@ Config model() {
   return *Config::parse(R"({"model_type": "llama", "hidden_size": 2048})", "config.json");
 }
 
-TrainRecipe recipe_of(std::string strategy) {
+Result<TrainRecipe> recipe_of(std::string_view strategy) {
   TrainRecipe recipe;
   recipe.weights = DType::bfloat16;
   recipe.precision = Precision::bf16;
   recipe.layout.gpus = 4;
-  recipe.layout.strategy = std::move(strategy);
-  return recipe;
+  return read_strategy(strategy, recipe).map([&] { return recipe; });
 }
 
-DsConfig read(std::string strategy) {
-  const Result<DsConfig> config = read_ds_config(model(), recipe_of(std::move(strategy)));
+Result<DsConfig> config_of(std::string_view strategy) {
+  return recipe_of(strategy).and_then([](const TrainRecipe& recipe) {
+    return ds_config_of(recipe.own.of<DsOptions>(), model(), recipe);
+  });
+}
+
+DsConfig read(std::string_view strategy) {
+  const Result<DsConfig> config = config_of(strategy);
   EXPECT_TRUE(config.has_value()) << (config ? "" : config.error().line());
   return config.value_or(DsConfig{});
 }
 
-std::string refusal(std::string strategy) {
-  const Result<DsConfig> config = read_ds_config(model(), recipe_of(std::move(strategy)));
+std::string refusal(std::string_view strategy) {
+  const Result<DsConfig> config = config_of(strategy);
   EXPECT_FALSE(config.has_value());
   return config ? "" : config.error().line();
 }
@@ -65,7 +70,7 @@ TEST(DsConfig, FillsAutoInAsTrainerDoes) {
 }
 
 TEST(DsConfig, TakesTheBatchItNames) {
-  const TrainRecipe recipe = resolved(recipe_of(
+  const TrainRecipe recipe = resolved(*recipe_of(
       R"({"train_micro_batch_size_per_gpu": 2, "train_batch_size": 24, "packed_sequences": false})"));
   EXPECT_EQ(recipe.micro_batch_size, 2);
   EXPECT_EQ(recipe.gradient_accumulation, 3);

@@ -69,10 +69,9 @@ TEST_P(DialectTest, TrainsASmallModel) {
 }
 
 TEST_P(DialectTest, IsTimed) {
-  const auto setup = time::train_setup(recipe_of(*GetParam(), 1), GetParam()->time);
-  ASSERT_TRUE(setup.has_value()) << setup.error().line();
-  EXPECT_GT(setup->gradient_bytes, 0);
-  EXPECT_GT(setup->optimizer_bytes, 0);
+  const time::TrainSetup setup = time::train_setup(recipe_of(*GetParam(), 1), GetParam()->time);
+  EXPECT_GT(setup.gradient_bytes, 0);
+  EXPECT_GT(setup.optimizer_bytes, 0);
 }
 
 /// A pipeline of torch is told how long it is; all others lie on any number of GPUs.

@@ -19,13 +19,14 @@ Config small_model() {
                         "config.json");
 }
 
-TrainRecipe recipe_of(const char* framework, std::int64_t gpus, std::string strategy = "{}") {
+TrainRecipe recipe_of(const char* framework, std::int64_t gpus,
+                      const std::string& strategy = "{}") {
   TrainRecipe recipe;
   recipe.framework = *find_framework(framework, frameworks());
   recipe.sequence_length = 64;
   recipe.max_grad_norm.reset();
   recipe.layout.gpus = gpus;
-  recipe.layout.strategy = std::move(strategy);
+  EXPECT_TRUE(recipe.framework->strategy(strategy, recipe).has_value());
   return recipe;
 }
 

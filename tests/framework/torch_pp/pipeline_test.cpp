@@ -25,7 +25,7 @@ TrainRecipe recipe_of(std::int64_t gpus, const std::string& strategy) {
   recipe.sequence_length = 64;
   recipe.max_grad_norm.reset();
   recipe.layout.gpus = gpus;
-  recipe.layout.strategy = strategy;
+  EXPECT_TRUE(recipe.framework->strategy(strategy, recipe).has_value());
   return recipe;
 }
 

@@ -18,12 +18,12 @@ Config small_model() {
                         "config.json");
 }
 
-TrainRecipe recipe_of(std::int64_t gpus, std::string strategy = "{}") {
+TrainRecipe recipe_of(std::int64_t gpus, const std::string& strategy = "{}") {
   TrainRecipe recipe;
   recipe.framework = *find_framework("torchtitan", frameworks());
   recipe.sequence_length = 512;
   recipe.layout.gpus = gpus;
-  recipe.layout.strategy = std::move(strategy);
+  EXPECT_TRUE(recipe.framework->strategy(strategy, recipe).has_value());
   return resolved(recipe, small_model()).value();
 }
 

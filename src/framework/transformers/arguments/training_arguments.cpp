@@ -46,6 +46,13 @@ void begin_checkpointing(TrainRecipe& recipe) {
       trainer_of(recipe).use_reentrant ? Checkpointing::full_reentrant : Checkpointing::full;
 }
 
+/// A ds_config.
+Result<void> set_deepspeed(const Said& said, TrainRecipe& recipe) {
+  if (said.text.empty()) return {};
+  return deepspeed::read_ds_config(said.text, deepspeed::UnsaidPrecision::automatic)
+      .map([&](deepspeed::DsOptions read) { trainer_of(recipe).deepspeed = std::move(read); });
+}
+
 Result<void> set_gradient_checkpointing(const Said& said, TrainRecipe& recipe) {
   if (!said.on())
     recipe.checkpointing = Checkpointing::none;
@@ -196,8 +203,7 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--ddp_static_graph", OnOff{}, "false", to_ddp<&DdpRecipe::static_graph>),
     field("--fsdp", Text{}, "None", set_fsdp),
     field("--fsdp_config", Text{}, "None", set_fsdp_config),
-    field("--deepspeed", Text{}, "None",
-          to_trainer<&TrainerRecipe::deepspeed>),  // a ds_config's JSON
+    field("--deepspeed", Text{}, "None", set_deepspeed),
 
     field("--eval_strategy", Text{}, "no", set_eval_strategy),
     field("--eval_steps", Real{}, "None", set_eval_steps),
