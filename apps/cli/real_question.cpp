@@ -25,8 +25,9 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
                          return dialect.real_step != RealStep::none;
                        }));
   if (recipe.quantization) return unsupported("the script cannot quantize", "verify");
-  if (recipe.trl == TrlTrainer::sft)
-    return unsupported("the script runs Trainer, not trl", "verify");
+  if (recipe.is_of_trl())
+    return unsupported("the script runs Trainer, and none of trl's trainers", "verify",
+                       "--trainer trainer");
   if (step == RealStep::plain_loop && recipe.checkpointing == Checkpointing::full_reentrant)
     return unsupported("the script cannot checkpoint reentrantly", "verify");
   return {};
