@@ -14,7 +14,8 @@ namespace {
 using ghost::empty;
 using ghost::Gradients;
 
-std::int64_t rows_of(const Tensor& x) { return x.numel() / x.size(-1); }
+/// A run that has failed goes on with empty tensors, which have no rows.
+std::int64_t rows_of(const Tensor& x) { return x.numel() == 0 ? 0 : x.numel() / x.size(-1); }
 
 Tensor te_workspace(Bytes times = 1) {
   constexpr Bytes kMiB = 1024 * 1024;
