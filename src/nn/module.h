@@ -222,8 +222,22 @@ class Module {
   ModuleNode* node_;
 };
 
-/// nn.ModuleList: `count` modules named by their number. T is made with (scope, args...) or, if it
-/// takes it, (scope, args..., index).
+/// The number of a module in its ModuleList, for a constructor that asks for it. ModuleList makes
+/// no other argument of it, neither a size nor a flag.
+struct ListIndex {
+  ListIndex(std::int64_t index) : value(index) {}
+  operator std::int64_t() const { return value; }
+  std::int64_t value;
+};
+
+/// What a constructor can take as a ListIndex and as nothing else.
+struct ToListIndex {
+  operator ListIndex() const { return {value}; }
+  std::int64_t value;
+};
+
+/// nn.ModuleList: `count` modules named by their number. T is made with (scope, args...) or, if its
+/// constructor ends with a ListIndex, (scope, args..., index).
 template <class T>
 class ModuleList {
  public:
@@ -232,8 +246,8 @@ class ModuleList {
     for (std::int64_t i = 0; i < count; ++i) {
       const Scope place = scope / i;
       nodes_.push_back(&place.node());
-      if constexpr (std::is_constructible_v<T, const Scope&, const Args&..., std::int64_t>)
-        modules_.emplace_back(place, args..., i);
+      if constexpr (std::is_constructible_v<T, const Scope&, const Args&..., ToListIndex>)
+        modules_.emplace_back(place, args..., ListIndex(i));
       else
         modules_.emplace_back(place, args...);
     }

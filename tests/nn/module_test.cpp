@@ -43,6 +43,30 @@ struct Model {
   Linear head;
 };
 
+struct Numbered {
+  Numbered(const Scope&, std::int64_t width, ListIndex index) : width(width), index(index) {}
+  std::int64_t width, index;
+};
+struct Sized {
+  Sized(const Scope&, std::int64_t width, std::int64_t depth = 7, bool flag = false)
+      : width(width), depth(depth), flag(flag) {}
+  std::int64_t width, depth;
+  bool flag;
+};
+
+TEST(ModuleList, TellsItsNumbersOnlyToThoseWhoAskForThem) {
+  ghost::Session session{ghost::DeviceTraits{}};
+  ModuleTree tree(DType::float32);
+  const Scope scope(tree, tree.root());
+  ModuleList<Numbered> numbered(scope / "numbered", 3, std::int64_t{5});
+  EXPECT_EQ(numbered[2].width, 5);
+  EXPECT_EQ(numbered[2].index, 2);
+  ModuleList<Sized> sized(scope / "sized", 3, std::int64_t{5});
+  EXPECT_EQ(sized[2].depth, 7) << "a number is no size";
+  ModuleList<Sized> flagged(scope / "flagged", 3, std::int64_t{5}, std::int64_t{6});
+  EXPECT_FALSE(flagged[2].flag) << "a number is no flag";
+}
+
 TEST(ModuleTree, NamesParametersAsTorchDoes) {
   ghost::Session session{ghost::DeviceTraits{}};
   ModuleTree tree(DType::float32);

@@ -140,7 +140,7 @@ class AfmoeAttention : public nn::Module<AfmoeAttention> {
 
 class AfmoeDecoderLayer : public nn::GradientCheckpointingLayer<AfmoeDecoderLayer> {
  public:
-  AfmoeDecoderLayer(const nn::Scope& scope, const AfmoeConfig& c, std::int64_t layer)
+  AfmoeDecoderLayer(const nn::Scope& scope, const AfmoeConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope),
         self_attn_(scope / "self_attn", c, layer),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),

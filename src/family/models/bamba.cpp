@@ -39,7 +39,7 @@ struct BambaConfig : DecoderConfig {
 
 class BambaDecoderLayer : public nn::GradientCheckpointingLayer<BambaDecoderLayer> {
  public:
-  BambaDecoderLayer(const nn::Scope& scope, const BambaConfig& c, std::int64_t layer)
+  BambaDecoderLayer(const nn::Scope& scope, const BambaConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope),
         feed_forward_(scope / "feed_forward", c),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),

@@ -59,7 +59,7 @@ template <class Mlp = LlamaMLP, class Norm = CohereLayerNorm>
 class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLayer<Mlp, Norm>> {
  public:
   template <class Settings>
-  CohereDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+  CohereDecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<CohereDecoderLayer>(scope),
         self_attn_(scope / "self_attn", c, layer),
         mlp_(layer_part<Mlp>(scope / "mlp", c, layer)),

@@ -104,7 +104,7 @@ class DeepseekV4SparseMoeBlock : public nn::Module<DeepseekV4SparseMoeBlock> {
 
 class DeepseekV4DecoderLayer : public nn::GradientCheckpointingLayer<DeepseekV4DecoderLayer> {
  public:
-  DeepseekV4DecoderLayer(const nn::Scope& scope, const DeepseekV4Config& c, std::int64_t layer)
+  DeepseekV4DecoderLayer(const nn::Scope& scope, const DeepseekV4Config& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope),
         self_attn_(scope / "self_attn", c, layer),
         mlp_(scope / "mlp", c, layer),

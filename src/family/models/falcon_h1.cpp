@@ -73,7 +73,7 @@ class FalconH1MLP : public nn::Module<FalconH1MLP> {
 
 class FalconH1DecoderLayer : public nn::GradientCheckpointingLayer<FalconH1DecoderLayer> {
  public:
-  FalconH1DecoderLayer(const nn::Scope& scope, const FalconH1Config& c, std::int64_t layer)
+  FalconH1DecoderLayer(const nn::Scope& scope, const FalconH1Config& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope),
         feed_forward_(scope / "feed_forward", c),
         mamba(scope / "mamba", c.mixer),

@@ -9,7 +9,7 @@ namespace memtape::family {
 namespace {
 
 struct VaultGemmaDecoderLayer : PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm> {
-  VaultGemmaDecoderLayer(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+  VaultGemmaDecoderLayer(const nn::Scope& scope, const DecoderConfig& c, nn::ListIndex layer)
       : PreNormDecoderLayer(scope, c, layer, "pre_feedforward_layernorm") {}
 };
 

@@ -280,7 +280,7 @@ struct Gemma4PerLayerInput {
 
 class Gemma4TextDecoderLayer : public nn::GradientCheckpointingLayer<Gemma4TextDecoderLayer> {
  public:
-  Gemma4TextDecoderLayer(const nn::Scope& scope, const Gemma4TextConfig& c, std::int64_t layer)
+  Gemma4TextDecoderLayer(const nn::Scope& scope, const Gemma4TextConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope),
         self_attn_(scope / "self_attn", c, layer),
         mlp_(scope / "mlp", mlp_config(c, layer)),

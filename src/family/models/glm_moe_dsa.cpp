@@ -60,7 +60,7 @@ struct GlmMoeDsaConfig : SparseAttentionConfig {
 
 class GlmMoeDsaDecoderLayer : public nn::GradientCheckpointingLayer<GlmMoeDsaDecoderLayer> {
  public:
-  GlmMoeDsaDecoderLayer(const nn::Scope& scope, const GlmMoeDsaConfig& c, std::int64_t layer)
+  GlmMoeDsaDecoderLayer(const nn::Scope& scope, const GlmMoeDsaConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope),
         self_attn_(scope / "self_attn", c, c.has_indexer[static_cast<std::size_t>(layer)]),
         mlp_(scope / "mlp", c, layer),

@@ -167,7 +167,7 @@ class GPTNeoSelfAttention : public nn::Module<GPTNeoSelfAttention> {
 
 class GPTNeoBlock : public nn::GradientCheckpointingLayer<GPTNeoBlock> {
  public:
-  GPTNeoBlock(const nn::Scope& scope, const GPTNeoConfig& c, std::int64_t layer_id)
+  GPTNeoBlock(const nn::Scope& scope, const GPTNeoConfig& c, nn::ListIndex layer_id)
       : GradientCheckpointingLayer(scope),
         ln_1_(scope / "ln_1", c.hidden_size),
         attention_(scope / "attn" / "attention", c, c.is_local[static_cast<std::size_t>(layer_id)]),

@@ -53,7 +53,7 @@ class GraniteMoeHybridDecoderLayer
     : public nn::GradientCheckpointingLayer<GraniteMoeHybridDecoderLayer> {
  public:
   GraniteMoeHybridDecoderLayer(const nn::Scope& scope, const GraniteMoeHybridConfig& c,
-                               std::int64_t layer)
+                               nn::ListIndex layer)
       : GradientCheckpointingLayer(scope),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),
         post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {

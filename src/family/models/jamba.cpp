@@ -95,7 +95,7 @@ class JambaSparseMoeBlock : public nn::Module<JambaSparseMoeBlock> {
 
 class JambaDecoderLayer : public nn::GradientCheckpointingLayer<JambaDecoderLayer> {
  public:
-  JambaDecoderLayer(const nn::Scope& scope, const JambaConfig& c, std::int64_t layer)
+  JambaDecoderLayer(const nn::Scope& scope, const JambaConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope) {
     if (c.attends(layer))
       self_attn_.emplace(scope / "self_attn", c, layer);

@@ -112,7 +112,7 @@ template <class FeedForward>
 class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer<FeedForward>> {
  public:
   template <class Settings>
-  Lfm2DecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+  Lfm2DecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<Lfm2DecoderLayer>(scope) {
     if (c.attends(layer))
       self_attn_.emplace(scope / "self_attn", c, layer);

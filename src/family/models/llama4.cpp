@@ -277,7 +277,7 @@ class Llama4TextMoe : public nn::Module<Llama4TextMoe> {
 
 class Llama4TextDecoderLayer : public nn::GradientCheckpointingLayer<Llama4TextDecoderLayer> {
  public:
-  Llama4TextDecoderLayer(const nn::Scope& scope, const Llama4TextConfig& c, std::int64_t layer)
+  Llama4TextDecoderLayer(const nn::Scope& scope, const Llama4TextConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope), self_attn_(scope / "self_attn", c, layer) {
     if (c.has_experts(layer))
       moe_.emplace(scope / "feed_forward", c);

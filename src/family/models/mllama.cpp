@@ -86,7 +86,7 @@ class MllamaCrossAttentionDecoderLayer {
 
 class MllamaDecoderLayer {
  public:
-  MllamaDecoderLayer(const nn::Scope& scope, const MllamaTextConfig& c, std::int64_t layer) {
+  MllamaDecoderLayer(const nn::Scope& scope, const MllamaTextConfig& c, nn::ListIndex layer) {
     if (c.is_cross_attention_layer(layer))
       cross_attention_.emplace(scope, c);
     else

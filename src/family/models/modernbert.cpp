@@ -168,7 +168,7 @@ class ModernBertAttention : public nn::Module<ModernBertAttention> {
 
 class ModernBertEncoderLayer : public nn::GradientCheckpointingLayer<ModernBertEncoderLayer> {
  public:
-  ModernBertEncoderLayer(const nn::Scope& scope, const ModernBertConfig& c, std::int64_t layer_idx)
+  ModernBertEncoderLayer(const nn::Scope& scope, const ModernBertConfig& c, nn::ListIndex layer_idx)
       : GradientCheckpointingLayer(scope),
         attn_norm_(layer_idx == 0 ? nullptr
                                   : std::make_unique<nn::LayerNorm>(scope / "attn_norm",

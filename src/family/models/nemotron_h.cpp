@@ -204,7 +204,7 @@ class NemotronHRMSNorm : public nn::Module<NemotronHRMSNorm> {
 
 class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
  public:
-  NemotronHBlock(const nn::Scope& scope, const NemotronHConfig& c, std::int64_t layer)
+  NemotronHBlock(const nn::Scope& scope, const NemotronHConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope), norm_(scope / "norm", c.hidden_size) {
     const nn::Scope mixer = scope / "mixer";
     switch (c.block_type(layer)) {

@@ -125,7 +125,7 @@ template <class Mlp>
 class HybridDecoderLayer : public nn::GradientCheckpointingLayer<HybridDecoderLayer<Mlp>> {
  public:
   template <class Settings>
-  HybridDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+  HybridDecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<HybridDecoderLayer>(scope),
         linear_attn_(c.is_linear(layer) ? std::optional<GatedDeltaNet>(
                                               std::in_place, scope / "linear_attn", c.delta_net)

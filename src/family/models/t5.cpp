@@ -40,7 +40,7 @@ struct T5BlockOutput {
 
 class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
  public:
-  T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, std::int64_t index)
+  T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, nn::ListIndex index)
       : GradientCheckpointingLayer(scope),
         layer_(scope / "layer"),
         self_attention_(layer_ / 0, c,

@@ -11,7 +11,7 @@ namespace memtape::family {
 template <class Attention>
 class Glm4DecoderLayer : public nn::GradientCheckpointingLayer<Glm4DecoderLayer<Attention>> {
  public:
-  Glm4DecoderLayer(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+  Glm4DecoderLayer(const nn::Scope& scope, const DecoderConfig& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<Glm4DecoderLayer>(scope),
         self_attn_(scope / "self_attn", c, layer),
         mlp_(scope / "mlp", c),

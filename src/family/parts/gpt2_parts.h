@@ -81,7 +81,7 @@ template <class Attention, class Mlp>
 class GPT2BlockOf : public nn::GradientCheckpointingLayer<GPT2BlockOf<Attention, Mlp>> {
  public:
   template <class Settings>
-  GPT2BlockOf(const nn::Scope& scope, const Settings& c, std::int64_t layer_idx)
+  GPT2BlockOf(const nn::Scope& scope, const Settings& c, nn::ListIndex layer_idx)
       : nn::GradientCheckpointingLayer<GPT2BlockOf>(scope),
         ln_1_(scope / "ln_1", c.hidden_size),
         attn_(scope / "attn", c, layer_idx),

@@ -17,7 +17,7 @@ template <class Attention>
 class GraniteDecoderLayer : public nn::GradientCheckpointingLayer<GraniteDecoderLayer<Attention>> {
  public:
   template <class Settings>
-  GraniteDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+  GraniteDecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<GraniteDecoderLayer>(scope),
         self_attn_(layer_part<Attention>(scope / "self_attn", c, layer)),
         mlp_(scope / "mlp", c),

@@ -49,7 +49,7 @@ class PreNormDecoderLayer
     : public nn::GradientCheckpointingLayer<PreNormDecoderLayer<Attention, Mlp, Norm>> {
  public:
   template <class Settings>
-  PreNormDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer,
+  PreNormDecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer,
                       const char* second_norm = "post_attention_layernorm")
       : nn::GradientCheckpointingLayer<PreNormDecoderLayer>(scope),
         self_attn_(layer_part<Attention>(scope / "self_attn", c, layer)),

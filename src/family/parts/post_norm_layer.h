@@ -12,7 +12,7 @@ class PostNormDecoderLayer
     : public nn::GradientCheckpointingLayer<PostNormDecoderLayer<Attention, Norm, Mlp>> {
  public:
   template <class Settings>
-  PostNormDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+  PostNormDecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<PostNormDecoderLayer>(scope),
         self_attn_(layer_part<Attention>(scope / "self_attn", c, layer)),
         mlp_(scope / "mlp", c),

@@ -163,7 +163,7 @@ Tensor CausalSelfAttention::attend(const Tensor& q, const Tensor& k, const Tenso
   return scores.matmul(v).transpose(1, 2);
 }
 
-Block::Block(const nn::Scope& scope, const Parts& parts, std::int64_t block)
+Block::Block(const nn::Scope& scope, const Parts& parts, nn::ListIndex block)
     : Module(scope),
       config_(parts.config),
       norm_1_(scope / "norm_1", config_, config_.norm_1),

@@ -75,7 +75,7 @@ class CausalSelfAttention : public nn::Module<CausalSelfAttention> {
 
 class Block : public nn::Module<Block> {
  public:
-  Block(const nn::Scope& scope, const Parts& parts, std::int64_t block);
+  Block(const nn::Scope& scope, const Parts& parts, nn::ListIndex block);
   Tensor forward(const Tensor& x, const Rope& rope);
 
  private:
