@@ -28,6 +28,7 @@ enum class Slot : std::uint8_t {
   router_logits,
   packed_sequences,
   masks_for_generate,
+  attention_calls,
   count
 };
 

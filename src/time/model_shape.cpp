@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "family/registry.h"
 #include "model/type_of.h"
@@ -14,11 +17,6 @@ namespace memtape::time {
 namespace {
 
 using ShapeKind = AttentionShape::Kind;
-
-/// Whose time is not modelled: encoders beside decoders, images, a scan of another kind, layers
-/// that differ in ways of their own.
-constexpr std::array<std::string_view, 9> kUnknown = {
-    "t5", "whisper", "vit", "dbrx", "nemotron-nas", "mamba", "falcon_mamba", "hunyuan", "clip"};
 
 /// Families with a feed-forward of four times the hidden size where the configuration has none.
 std::int64_t feed_forward_width(const Config& c, std::int64_t hidden) {
@@ -164,11 +162,15 @@ bool same(const LayerShape& a, const LayerShape& b) {
   return attention(a.attention) == attention(b.attention) && mlp(a.mlp) == mlp(b.mlp);
 }
 
-void append(std::vector<LayerShape>& layers, const LayerShape& layer) {
-  if (!layers.empty() && same(layers.back(), layer))
-    ++layers.back().count;
-  else
-    layers.push_back(layer);
+/// Equal layers that follow each other become one entry with a count.
+std::vector<LayerShape> counted(const std::vector<LayerShape>& layers) {
+  std::vector<LayerShape> counted;
+  for (const LayerShape& layer : layers)
+    if (!counted.empty() && same(counted.back(), layer))
+      ++counted.back().count;
+    else
+      counted.push_back(layer);
+  return counted;
 }
 
 /// Nemotron-H: a letter a layer, M a state space, * attention, - a feed-forward, E a mixture.
@@ -190,7 +192,7 @@ std::vector<LayerShape> layers_of_pattern(const Config& c, const std::string& pa
       layer.mlp = mlp;
       layer.mlp.width = 0;
     }
-    append(layers, layer);
+    layers.push_back(layer);
   }
   return layers;
 }
@@ -207,7 +209,7 @@ std::vector<LayerShape> layers_of(const Config& c, std::int64_t hidden, std::str
     LayerShape layer{.count = 1,
                      .attention = attention_of_kind(c, full, kinds[static_cast<std::size_t>(i)]),
                      .mlp = mlp};
-    if (family == "mamba" || family == "mamba2") {
+    if (family == "mamba2") {
       layer.attention = state_space(c);
       layer.mlp = {};
     }
@@ -215,7 +217,7 @@ std::vector<LayerShape> layers_of(const Config& c, std::int64_t hidden, std::str
       layer.mlp.width = 0;
     else
       layer.mlp.experts = 0;
-    append(layers, layer);
+    layers.push_back(layer);
   }
   return layers;
 }
@@ -283,45 +285,116 @@ double ModelShape::active_parameters() const {
 
 namespace {
 
-/// Whether a layer's feed-forward has a gate beside its up projection: its matrices are three
-/// then, else two, and the model's own layers have as many elements as one of both.
-void take_gates(ModelShape& shape, const std::vector<std::int64_t>& stack) {
-  std::size_t first = 0;
-  for (LayerShape& layer : shape.layers) {
-    const auto elements = static_cast<double>(stack[first]);
+/// Encoders beside decoders, images and sounds are not modelled.
+bool reads_text_in_one_stack(const family::FamilyFacts& facts) {
+  return facts.task == family::Task::causal_lm || facts.task == family::Task::masked_lm ||
+         facts.task == family::Task::image_text_to_text;
+}
+
+/// Scans and convolutions over tokens take the place of attention in some layers at least.
+bool mixes_unlike(const family::FamilyFacts& facts, const std::vector<LayerShape>& layers) {
+  const bool has_states = facts.modeling.states == family::States::of_scan ||
+                          facts.modeling.states == family::States::of_convolution;
+  return has_states && std::ranges::none_of(layers, [](const LayerShape& layer) {
+           return layer.attention.kind == ShapeKind::linear;
+         });
+}
+
+/// How far the matrices that are timed may be from those of the layer, as a share: what is timed
+/// leaves out small ones, such as those of convolutions.
+constexpr double kMostOff = 0.1;
+
+/// What the layers of the built model say of themselves goes before the configuration.
+class LayersAsBuilt {
+ public:
+  LayersAsBuilt(ModelShape& shape, const BuiltModel& model, const std::vector<BuiltLayer>& stack)
+      : shape_(shape), stack_(stack) {
+    if (model.windows.size() == stack.size()) windows_ = model.windows;
+    hears_attention_ = std::ranges::any_of(
+        stack, [](const BuiltLayer& layer) { return layer.attention.has_value(); });
+  }
+
+  /// Says what is wrong where a layer is none that is timed.
+  std::optional<std::string> take() {
+    for (std::size_t i = 0; i < stack_.size(); ++i) {
+      LayerShape& layer = shape_.layers[i];
+      if (!take_attention(layer.attention, i))
+        return fmt::format("layer {} mixes tokens in a way that is not modelled", i);
+      take_gate(layer, i);
+      const double timed = shape_.layer_parameters(layer), real = matrices_of(i);
+      if (std::abs(timed - real) > kMostOff * real)
+        return fmt::format("layer {} has {:.0f} weights, of which {:.0f} are modelled", i, real,
+                           timed);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  double matrices_of(std::size_t i) const { return static_cast<double>(stack_[i].matrices); }
+
+  bool take_attention(AttentionShape& attention, std::size_t i) const {
+    const std::optional<family::AttentionSizes>& called = stack_[i].attention;
+    const bool attends =
+        attention.kind == ShapeKind::multi_head || attention.kind == ShapeKind::latent;
+    if (hears_attention_ && attends != called.has_value()) return false;
+    if (!attends) return true;
+    if (!windows_.empty() && (!called || called->sees_own_tokens)) attention.window = windows_[i];
+    if (!called) return true;
+    attention.heads = called->heads;
+    attention.kv_heads = called->kv_heads;
+    attention.head_dim = called->head_dim;
+    attention.value_head_dim = called->value_head_dim;
+    return true;
+  }
+
+  /// A feed-forward has a gate beside its up projection if its matrices are three rather than two.
+  void take_gate(LayerShape& layer, std::size_t i) const {
     const auto off = [&](bool gated) {
       layer.mlp.gated = gated;
-      return std::abs(shape.layer_parameters(layer) - elements);
+      return std::abs(shape_.layer_parameters(layer) - matrices_of(i));
     };
     layer.mlp.gated = off(true) <= off(false);
-    first += static_cast<std::size_t>(layer.count);
   }
-}
+
+  ModelShape& shape_;
+  const std::vector<BuiltLayer>& stack_;
+  std::vector<std::int64_t> windows_;
+  bool hears_attention_ = false;
+};
 
 }  // namespace
 
 Result<ModelShape> model_shape(const Config& whole, const BuiltModel* built) {
   const Config c = whole.has("text_config") ? whole.object("text_config") : whole;
   const std::string family = text_type_of(whole);
-  if (std::find(kUnknown.begin(), kUnknown.end(), family) != kUnknown.end())
-    return unsupported("the time of a " + family + " model is not modelled", whole.where());
+  const auto not_modelled = [&](const std::string& why) {
+    return unsupported("the time of a " + family + " model is not modelled: " + why, whole.where());
+  };
+  const family::FamilyFacts* const facts = family::text_facts_of(whole);
+  if (facts && !reads_text_in_one_stack(*facts))
+    return not_modelled("it is not one stack of layers that reads text");
+  if (c.has("block_configs")) return not_modelled("each of its layers has sizes of its own");
   ModelShape shape;
   shape.hidden = c.dimension({"hidden_size", "n_embd", "d_model"});
   shape.vocab = c.dimension({"vocab_size", "padded_vocab_size"}, 32000);
   shape.tied = built ? !built->has_own_head : c.boolean("tie_word_embeddings", false);
-  const family::FamilyFacts* const facts = family::text_facts_of(whole);
   shape.causal = !facts || facts->task != family::Task::masked_lm;
   shape.predicted_tokens = 1 + c.count("num_nextn_predict_layers", 0);
   shape.layers = layers_of(c, shape.hidden, family);
   if (const Result<void> read = whole.check(); !read) return tl::unexpected(read.error());
   if (shape.layers.empty()) return unsupported("a model without layers has no time", whole.where());
-  if (const auto* stack = built ? built->stack_of(shape.layer_count()) : nullptr)
-    take_gates(shape, *stack);
+  if (facts && mixes_unlike(*facts, shape.layers))
+    return not_modelled("its scan or its convolution is none that is timed");
+  const auto layers = static_cast<std::int64_t>(shape.layers.size());
+  if (const auto* stack = built ? built->stack_of(layers) : nullptr)
+    if (const auto wrong = LayersAsBuilt(shape, *built, *stack).take()) return not_modelled(*wrong);
+  shape.layers = counted(shape.layers);
   return shape;
 }
 
 Result<ModelShape> model_shape(const Config& config) {
   const Result<BuiltModel> built = built_model(config);
+  if (!built && family::facts_of(config)) return tl::unexpected(built.error());
   return model_shape(config, built ? &*built : nullptr);
 }
 

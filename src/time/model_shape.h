@@ -66,11 +66,12 @@ struct ModelShape {
   double active_parameters() const;
 };
 
-/// `built` is the model that the same configuration builds, which knows what its family assumes. It
-/// is null if memtape does not build the family: then matrices are tied only if the configuration
-/// says so, and feed-forwards are gated.
+/// `built` is the model that the same configuration builds, which knows what its family assumes:
+/// its attention, its windows and its gates go before the configuration, and a layer whose matrices
+/// are others than the configuration's is refused. `built` is null if memtape does not build the
+/// family: then matrices are tied only if the configuration says so, and feed-forwards are gated.
 Result<ModelShape> model_shape(const Config& config, const BuiltModel* built);
-/// The same, with the built model if memtape can build it.
+/// The same, with the built model if memtape knows the family.
 Result<ModelShape> model_shape(const Config& config);
 
 }  // namespace memtape::time

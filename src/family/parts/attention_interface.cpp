@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "family/masks/sequence_lengths.h"
+#include "family/parts/attention_calls.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/dropout.h"
@@ -119,6 +120,7 @@ Tensor written_out_attention(const AttentionCall& call, Tensor& query, Tensor& k
 
 Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key,
                            const Tensor& value, const Tensor& attention_mask) {
+  AttentionCalls::note(query, key, value);
   if (!ghost::has(*call.interface_since) && !SequenceLengths::passed()) {
     Tensor query_states = query, key_states = key, value_states = value;
     return written_out_attention(call, query_states, key_states, value_states, attention_mask);

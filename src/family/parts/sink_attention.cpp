@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/parts/sink_attention.h"
 
+#include "family/parts/attention_calls.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/reductions.h"
@@ -19,6 +20,7 @@ AttentionImplementation sink_implementation(AttentionImplementation asked) {
 
 Tensor sink_attention(const AttentionCall& call, const Tensor& query, const Tensor& key,
                       const Tensor& value, const Tensor& attention_mask, const Tensor& sinks) {
+  AttentionCalls::note(query, key, value);
   const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
   const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
   Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(ghost::kScale);
