@@ -17,6 +17,7 @@
 
 #include "family/task.h"
 #include "framework/torch/lever.h"
+#include "framework/torch/model_defaults.h"
 #include "framework/torch/train_loop.h"
 #include "framework/torch/train_plan.h"
 #include "release/package.h"
@@ -45,13 +46,6 @@ inline constexpr std::span kTasksWithClasses = std::span(kAllTasks).first(8);
 
 /// The packages torch and transformers, and peft if there are adapters.
 std::vector<Package> packages_of_families(const TrainRecipe& recipe);
-
-/// If nobody names a length, it is at most as many tokens as the model has positions.
-TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
-/// If nobody names them, these are the modules that peft adapts in such a model.
-TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config);
-/// Applies both.
-TrainRecipe settled(TrainRecipe recipe, const Config& config);
 
 /// The GPUs divided by the tensor, pipeline and context parallel ranks.
 Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/model_defaults.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "family/registry.h"
+#include "framework/torch/lora_targets.h"
+
+namespace memtape::torch {
+namespace {
+
+/// How many tokens of text a model has positions for, as far as its configuration says.
+std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
+  if (recipe.task == Task::speech_seq2seq) return config.dimension("max_target_positions", 448);
+  if (recipe.task == Task::zero_shot_image_classification)
+    return config.object("text_config").dimension("max_position_embeddings", 77);
+  const std::int64_t positions = config.integer(
+      "max_position_embeddings", config.integer("n_positions", recipe.sequence_length));
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  const bool counts_from_padding =
+      facts && facts->modeling.counts_from_padding == family::Known::yes;
+  const std::int64_t unused = counts_from_padding ? config.integer("pad_token_id", 1) + 1 : 0;
+  return positions > unused ? positions - unused : recipe.sequence_length;
+}
+
+}  // namespace
+
+TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config) {
+  if (!recipe.names_sequence_length)
+    recipe.sequence_length = std::min(recipe.sequence_length, positions_of(config, recipe));
+  return recipe;
+}
+
+TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config) {
+  if (!recipe.lora || recipe.lora->targets != std::vector{std::string(kDefaultLoraTargets)})
+    return recipe;
+  if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())
+    recipe.lora->targets = std::move(known);
+  return recipe;
+}
+
+TrainRecipe settled(TrainRecipe recipe, const Config& config) {
+  return with_targets_of_model(with_length_of_model(std::move(recipe), config), config);
+}
+
+}  // namespace memtape::torch

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model decides of a training where nobody says it: how long sequences are, and which modules
+// get adapters.
+#pragma once
+
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch {
+
+/// If nobody names a length, it is at most as many tokens as the model has positions.
+TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
+/// If nobody names them, these are the modules that peft adapts in such a model.
+TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config);
+/// Applies both.
+TrainRecipe settled(TrainRecipe recipe, const Config& config);
+
+}  // namespace memtape::torch
