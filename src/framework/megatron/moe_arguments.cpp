@@ -64,24 +64,6 @@ AuxLosses read_losses(const Config& c) {
           .z = !c.is_null("moe_z_loss_coeff")};
 }
 
-/// TransformerConfig.__post_init__: the groups of experts from which a token's may come.
-Result<void> check_groups(const MoeArguments& moe) {
-  const std::int64_t groups = moe.router.groups, chosen = moe.router.group_topk;
-  if (chosen == 0) return {};
-  if (groups == 0)
-    return bad_input("experts are chosen by groups, whose number is missing",
-                     "--moe-router-num-groups",
-                     fmt::format("a number that divides {} experts", moe.num_experts));
-  if (moe.num_experts % groups != 0)
-    return bad_input(fmt::format("{} experts do not divide by {} groups", moe.num_experts, groups),
-                     "--moe-router-num-groups",
-                     fmt::format("a number that divides {}", moe.num_experts));
-  if (chosen > groups)
-    return bad_input(fmt::format("{} of {} groups", chosen, groups), "--moe-router-group-topk",
-                     fmt::format("at most {}", groups));
-  return {};
-}
-
 RouterArguments read_router(const Config& c) {
   RouterArguments router{.dtype = std::nullopt, .losses = read_losses(c)};
   const std::string dtype = c.text("moe_router_dtype", "");
@@ -132,7 +114,10 @@ Result<MoeArguments> read_moe(const Config& c, std::int64_t layers, std::int64_t
         fmt::format("at most {} for {} of {} experts",
                     static_cast<double>(moe.num_experts) / static_cast<double>(moe.topk), moe.topk,
                     moe.num_experts));
-  if (const Result<void> fine = check_groups(moe); !fine) return tl::unexpected(fine.error());
+  if (const auto [groups, chosen] = std::pair(moe.router.groups, moe.router.group_topk);
+      chosen > 0 && (groups < chosen || moe.num_experts % groups != 0))
+    return bad_input(fmt::format("{} of {} groups of {} experts", chosen, groups, moe.num_experts),
+                     "--moe-router-num-groups", "groups of equal size, enough of them");
   Result<std::vector<bool>> found = expert_layers(c.text("moe_layer_freq", "1"), layers);
   if (!found) return tl::unexpected(found.error());
   moe.layers = std::move(*found);
