@@ -31,27 +31,18 @@ void warn_of_header(const ModelRequest& model, const TrainRecipe& recipe, Lines&
   const auto built = torch::built_parameters(model.config, recipe);
   if (!built) return;
   std::vector<ExpectedParameter> expected;
-  for (const torch::BuiltParameter& parameter : *built)
+  std::vector<std::string_view> tied;
+  for (const torch::BuiltParameter& parameter : *built) {
     expected.push_back({parameter.name, parameter.shape});
-  constexpr std::array<std::string_view, 12> kTied{"lm_head.weight",
-                                                   "embed_out.weight",
-                                                   "cls.predictions.decoder.weight",
-                                                   "cls.predictions.decoder.bias",
-                                                   "predictions.decoder.weight",
-                                                   "predictions.decoder.bias",
-                                                   "decoder.weight",
-                                                   "proj_out.weight",
-                                                   "encoder.embed_tokens.weight",
-                                                   "decoder.embed_tokens.weight",
-                                                   "model.encoder.embed_tokens.weight",
-                                                   "model.decoder.embed_tokens.weight"};
+    if (parameter.is_tied) tied.push_back(parameter.name);
+  }
   constexpr std::array<std::string_view, 6> kBuffers{"inv_freq",     "masked_bias",
                                                      "attn.bias",    "attn.attention.bias",
                                                      "position_ids", "final_logits_bias"};
   const std::string_view first =
       built->empty() ? std::string_view() : std::string_view(built->front().name);
   const HeaderCheck check{.parameters = expected,
-                          .tied = kTied,
+                          .tied = tied,
                           .buffers = kBuffers,
                           .base_model_prefix = first.substr(0, first.find('.'))};
   for (std::string& line : check_header(check, *model.header)) warnings.push_back(std::move(line));

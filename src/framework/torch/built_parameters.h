@@ -19,6 +19,7 @@ namespace memtape::torch {
 struct BuiltParameter {
   std::string name;
   std::vector<std::int64_t> shape;
+  bool is_tied = false;  ///< checkpoints store its matrix under another parameter's name
 };
 
 /// The task for which the configuration's family is trained if none is named. It is causal-lm,
