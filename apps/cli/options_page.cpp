@@ -25,19 +25,21 @@ constexpr std::string_view kHead = R"(<!-- Made by scripts/options_page.py: do n
 What each command takes, as `memtape COMMAND --help` shows it. `-` and `_` are alike in names; a
 default stands in parentheses behind what the option does. How answers look is said by `--json`,
 `--quiet` and `--explain` everywhere. `memtape COMMAND --help --json` prints the same as data: each
-option's names, kind, range or choices, default, group, whose it is, and which options it decides.
+option's names, kind, range or choices, default, group, source, and which options it decides. What an
+option mirrors is a file or an API of its framework; where none is named, it is memtape's own.
 )";
 
 constexpr std::string_view kArguments = R"(
 ## Arguments of `--framework transformers`
 
 `train` takes transformers' TrainingArguments, and the fields of trl's configurations, by their own
-names. An argument that says what one of memtape's options says may stand beside it as long as both
-say the same.
+names: they mirror `transformers/training_args.py`, `trl/trainer/*_config.py` and
+`trl/experimental/*/*_config.py`, except where another place is named. An argument that says what one
+of memtape's options says may stand beside it as long as both say the same.
 )";
 
 constexpr std::string_view kColumns =
-    "| argument | value | default | says what |\n|---|---|---|---|\n";
+    "| argument | value | default | says what | mirrors |\n|---|---|---|---|---|\n";
 
 std::string code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
 
@@ -51,8 +53,10 @@ std::string default_of(const TrainOption& argument) {
 }
 
 std::string row_of(const TrainOption& argument) {
-  return fmt::format("| `{}` | {} | {} | {} |\n", argument.spellings.substr(2),
-                     option::kind_text(argument), default_of(argument), code(argument.sets));
+  const std::string_view source = argument.group.source;
+  return fmt::format("| `{}` | {} | {} | {} | {} |\n", argument.spellings.substr(2),
+                     option::kind_text(argument), default_of(argument), code(argument.sets),
+                     code(source == transformers::kTrainingArguments ? "" : source));
 }
 
 /// Those with an effect first, each as a row; the others behind them, in the same columns.
@@ -84,8 +88,8 @@ std::string page_of_arguments() {
 std::string page_of_engines() {
   std::string text;
   for (const ServeEngine& engine : serve_engines()) {
-    text += fmt::format("\n### `--engine {}`\n\n{}\n{}", engine.name, engine.summary,
-                        option::table_markdown(option::table_of(engine.flags)));
+    text += fmt::format("\n### `--engine {}`\n\n{}: flags of `{}`\n{}", engine.name, engine.summary,
+                        engine.source, option::table_markdown(option::table_of(engine.flags)));
   }
   return text;
 }

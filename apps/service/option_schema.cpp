@@ -42,7 +42,7 @@ option::Table question_options(std::string_view command) {
   if (command == "plan serve") table = answer::plan_serve_syntax().table;
   if (command == "serve") table = answer::serve_syntax({})->table;
   std::erase_if(table, [](const option::Option* option) {
-    return option->group == answer::kAnswerGroup || answer::source_of(*option) != "memtape";
+    return option->group.name == answer::kAnswerGroup || !answer::is_of_memtape(*option);
   });
   return table;
 }
@@ -53,7 +53,7 @@ Json option_properties(std::string_view command) {
   Json properties = Json::object();
   for (const option::Option* option : question_options(command)) {
     // Of a plan, what train takes may be a list.
-    const bool takes_lists = command == "plan train" && option->group != "The plan";
+    const bool takes_lists = command == "plan train" && option->group.name != "The plan";
     Json schema = value_schema(option->form, takes_lists || option->repeatable);
     schema["description"] = option->help_line();
     properties[property_name(option->name())] = std::move(schema);

@@ -94,7 +94,7 @@ option::Table question_of(const Words& words, std::span<const Option> besides) {
   option::Table question = words.table;
   std::erase_if(question, [&](const Option* option) {
     const bool is_beside = std::ranges::any_of(besides, [&](auto& o) { return &o == option; });
-    return is_beside || option->group == kAnswerGroup || option == &option::kHelp;
+    return is_beside || option->group.name == kAnswerGroup || option == &option::kHelp;
   });
   return question;
 }

@@ -80,10 +80,8 @@ Result<Launched> launched(const option::Words& typed, const Outside& outside) {
     raw.values.emplace_back(option.name, option.value);
     raw.places.emplace_back(option.name, option.where);
   }
-  for (const NamedValue& option : given) {
-    raw.values.push_back(option);
-    raw.places.emplace_back(option.first, "");
-  }
+  raw.values.insert(raw.values.end(), given.begin(), given.end());
+  for (const auto& [name, value] : given) raw.places.emplace_back(name, "");
   if (said->command != launch::Translation::Command::train)
     return Launched(serving(*said, std::move(raw), typed.tail));
   if (const auto fine = check_asked_of_training(given); !fine) return tl::unexpected(fine.error());

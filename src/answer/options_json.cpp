@@ -20,6 +20,14 @@ namespace {
 using option::Option;
 using report::JsonWriter;
 
+/// The engine whose flag it is, or null.
+const ServeEngine* engine_of(const Option& option) {
+  for (const ServeEngine& engine : serve_engines())
+    if (std::ranges::any_of(engine.flags, [&](const Option& flag) { return &flag == &option; }))
+      return &engine;
+  return nullptr;
+}
+
 /// "kind", with the range or the choices that it has.
 void write_kind(JsonWriter& out, const Option& option) {
   constexpr std::array<std::string_view, 5> kKinds{"text", "truth", "whole", "real", "choice"};
@@ -61,7 +69,7 @@ void write_option(JsonWriter& out, const Option& option) {
   write_member(out, "word", option.word);
   write_member(out, "default", option.default_text);
   out.member("help", option.help_text());
-  out.member("group", option.group);
+  out.member("group", option.group.name);
   out.member("source", source_of(option));
   write_words(out, "sets", option.sets);
   out.member("repeatable", option.repeatable);
@@ -78,7 +86,7 @@ void write_array(JsonWriter& out, std::string_view key, const option::Table& opt
 /// The options of a table that say how to answer, or the others.
 option::Table part_of(option::Table table, bool of_answer) {
   std::erase_if(table, [of_answer](const Option* option) {
-    return (option->group == kAnswerGroup) != of_answer || source_of(*option) != "memtape";
+    return (option->group.name == kAnswerGroup) != of_answer || !is_of_memtape(*option);
   });
   return table;
 }
@@ -115,7 +123,7 @@ void write_train(JsonWriter& out) {
   const option::Table table = train_syntax().table;
   std::vector<std::string> arguments;
   for (const Option* option : table)
-    if (source_of(*option) == "transformers") arguments.emplace_back(option->name());
+    if (!is_of_memtape(*option)) arguments.emplace_back(option->name());
   out.begin_object();
   write_parts(out, table);
   report::write_lines(out, "training_arguments", arguments);
@@ -125,12 +133,15 @@ void write_train(JsonWriter& out) {
 }  // namespace
 
 std::string_view source_of(const Option& option) {
-  for (const ServeEngine& engine : serve_engines())
-    if (std::ranges::any_of(engine.flags, [&](const Option& flag) { return &flag == &option; }))
-      return engine.name;
+  if (!option.group.source.empty()) return option.group.source;
+  const ServeEngine* engine = engine_of(option);
+  return engine ? engine->source : "memtape";
+}
+
+bool is_of_memtape(const Option& option) {
   const option::Table& of_train = all_train_options();
   const bool is_of_train = std::ranges::find(of_train, &option) != of_train.end();
-  return is_of_train && is_training_argument(option.name()) ? "transformers" : "memtape";
+  return !engine_of(option) && !(is_of_train && is_training_argument(option.name()));
 }
 
 std::string options_json() {

@@ -9,9 +9,10 @@
 
 namespace memtape::answer {
 
-/// Whose option it is: the name of an engine, "transformers" for its TrainingArguments, or
-/// "memtape".
+/// The upstream file or API that it mirrors ("vllm/engine/arg_utils.py"), or "memtape".
 std::string_view source_of(const option::Option& option);
+/// Whether it is neither a flag of an engine nor one of TrainingArguments.
+bool is_of_memtape(const option::Option& option);
 
 /// All options of train, of serve with each of its engines, and of plan.
 std::string options_json();

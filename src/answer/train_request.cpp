@@ -7,6 +7,7 @@
 #include "framework/dialects.h"
 #include "framework/train_arguments.h"
 #include "model/config.h"
+#include "option/agreement.h"
 
 namespace memtape::answer {
 namespace {
@@ -39,7 +40,8 @@ Result<TrainRequest> read_train_request(const RawOptions& typed, const Outside& 
   RawOptions options = typed;
   if (const auto read = read_json_files(options, outside); !read)
     return tl::unexpected(read.error());
-  if (const auto once = check_said_once(options.typed); !once) return tl::unexpected(once.error());
+  if (const auto once = option::agree(all_train_options(), options.typed); !once)
+    return tl::unexpected(once.error());
   Result<NamedValues> values = in_dialect_words(std::move(options.values));
   if (!values) return tl::unexpected(values.error());
   options.values = std::move(*values);

@@ -36,7 +36,7 @@ std::string value_for(std::string_view option, const std::string& value) {
 std::string_view argument_of(std::string_view option) {
   const auto renamed = std::ranges::find(kRenamed, option, &TrainerName::option);
   if (renamed != kRenamed.end()) return renamed->argument;
-  const std::vector<std::string_view> fields = launch::training_argument_fields();
+  const std::vector<std::string_view> fields = launch::training_fields({});
   const auto field = std::ranges::find(fields, option);
   return field != fields.end() ? *field : std::string_view();
 }

@@ -50,10 +50,6 @@ bool is_training_argument(std::string_view name) {
   return transformers::is_training_argument(name);
 }
 
-Result<void> check_said_once(std::span<const NamedValue> given) {
-  return option::agree(all_train_options(), given);
-}
-
 NamedValues with_changes(NamedValues given, std::span<const NamedValue> changes) {
   return option::with_changes(all_train_options(), std::move(given), changes);
 }

@@ -20,9 +20,6 @@ const option::Table& all_train_options();
 /// Whether it is the name of a framework's own argument ("per_device_train_batch_size").
 bool is_training_argument(std::string_view name);
 
-/// An error if two options decide the same and say different things.
-Result<void> check_said_once(std::span<const NamedValue> given);
-
 /// `given` with `changes` at its end. These replace everything that decides the same.
 NamedValues with_changes(NamedValues given, std::span<const NamedValue> changes);
 

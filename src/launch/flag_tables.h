@@ -29,24 +29,7 @@ namespace memtape::data {
 
 /// Their meanings are the attributes that they set.
 std::span<const launch::Flag> megatron_arguments();
-launch::FlagTable accelerate_flags();
-launch::FlagTable compose_flags();
-launch::FlagTable deepspeed_flags();
-launch::FlagTable docker_flags();
-launch::FlagTable env_flags();
-launch::FlagTable kubectl_flags();
-launch::FlagTable llama_bench_flags();
-launch::FlagTable llamacpp_flags();
-launch::FlagTable mpirun_flags();
-launch::FlagTable plain_flags();
-launch::FlagTable plain_loop_flags();
-launch::FlagTable python_flags();
-launch::FlagTable sglang_flags();
-launch::FlagTable sglang_environment_flags();
-launch::FlagTable shell_flags();
-launch::FlagTable srun_flags();
-launch::FlagTable torchrun_flags();
-launch::FlagTable vllm_flags();
-launch::FlagTable vllm_environment_flags();
+// The table of each file of data/launch.
+#include "launch/flag_tables.inc"
 
 }  // namespace memtape::data

@@ -128,14 +128,6 @@ bool is_llama_factory_script(const LaunchCommand& command) {
 
 bool is_known(const LaunchCommand& command) { return find_program(command) != nullptr; }
 
-void Translation::add(std::string_view option, std::int64_t number) {
-  add(option, fmt::format("{}", number));
-}
-
-void Translation::add(std::string_view option, double number) {
-  add(option, fmt::format("{}", number));
-}
-
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind) {
   Translation translation;
   translation.command = kind;

@@ -101,9 +101,9 @@ Result<Settings> read_words(const LaunchCommand& command, const WordStyle& style
 }
 
 void Reading::add_options(std::string_view group) {
-  for (SaidRow& said : said_rows(rows(), group, settings)) {
+  for (const SaidRow& said : said_rows(rows(), group, settings)) {
     const GivenSetting* const given = settings.find(said.row->setting);
-    translation.add(said.row->as, std::move(said.value), given ? given->where : "");
+    translation.add(said.row->as, said.value, given ? given->where : "");
   }
 }
 

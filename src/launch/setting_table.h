@@ -65,19 +65,7 @@ std::vector<std::string> separate_names(const std::vector<std::string>& words);
 
 namespace memtape::data {
 
-launch::SettingTable accelerate_settings();
-launch::SettingTable accelerate_launch_settings();
-launch::SettingTable axolotl_settings();
-launch::SettingTable axolotl_fsdp_settings();
-launch::SettingTable examples_settings();
-launch::SettingTable litgpt_settings();
-launch::SettingTable llama_factory_settings();
-launch::SettingTable nanogpt_settings();
-launch::SettingTable no_trainer_settings();
-launch::SettingTable own_script_settings();
-launch::SettingTable run_clm_settings();
-launch::SettingTable torchtitan_settings();
-launch::SettingTable torchtune_settings();
-launch::SettingTable trl_settings();
+// The table of each file of data/settings.
+#include "launch/setting_tables.inc"
 
 }  // namespace memtape::data

@@ -22,8 +22,8 @@ void add_argument(const GivenSetting& setting, Reading& reading) {
   }
   if (setting.name == "deepspeed" && values.front() == "true")
     return reading.settings.fail(setting, "names no file", "--deepspeed ds_config.json");
-  for (std::string& value : values)
-    reading.translation.add(setting.name, std::move(value), setting.where);
+  for (const std::string& value : values)
+    reading.translation.add(setting.name, value, setting.where);
 }
 
 bool is_on(Settings& launcher, std::string_view name) {
@@ -70,25 +70,17 @@ void begin_trainer(Reading& reading) {
                                       "accelerate launch", "bf16, fp16 or no"));
 }
 
-std::vector<std::string_view> training_argument_fields() {
-  std::vector<std::string_view> names = transformers::training_argument_names();
-  std::erase_if(names, [](std::string_view name) {
-    return transformers::is_trl_argument(name) || name == "scored_tokens" ||
-           name == "cut_cross_entropy" || name == "pref_loss" ||
-           name == "prepare_model_for_kbit_training" ||
-           (name.starts_with("lora_") && name.ends_with("_kernel"));
-  });
-  return names;
-}
-
 std::vector<std::string_view> training_fields(const SettingsProgram&) {
-  return training_argument_fields();
+  std::vector<std::string_view> names;
+  for (const transformers::Argument& argument : transformers::training_arguments())
+    if (argument.group.source == transformers::kTrainingArguments) names.push_back(argument.name());
+  return names;
 }
 
 void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Reading& reading) {
   if (arguments.find("bf16") || arguments.find("fp16"))
     reading.drop({"bf16", "fp16"});  // theirs come before what the launcher says
-  const std::vector<std::string_view> fields = training_argument_fields();
+  const std::vector<std::string_view> fields = training_fields(*reading.program);
   for (const GivenSetting& setting : arguments.all()) {
     const bool known = std::ranges::find(fields, setting.name) != fields.end() ||
                        (trainer && transformers::is_trl_argument(setting.name));

@@ -9,7 +9,6 @@
 namespace memtape::launch {
 
 /// The fields of TrainingArguments, without those that only memtape or trl have.
-std::vector<std::string_view> training_argument_fields();
 std::vector<std::string_view> training_fields(const SettingsProgram& program);
 
 /// Passes on each of `arguments` that is a field of TrainingArguments, or of trl's configuration

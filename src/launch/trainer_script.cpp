@@ -21,7 +21,7 @@ void add_script_adapters(Reading& reading) {
 }
 
 std::vector<std::string_view> shared_names() {
-  std::vector<std::string_view> names = training_argument_fields();
+  std::vector<std::string_view> names = training_fields(kOwnScript);
   for (const std::string_view name : data::own_script_settings().names.all()) names.push_back(name);
   return names;
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "launch/launch_command.h"
 
 namespace memtape::launch {
@@ -32,13 +34,10 @@ struct Translation {
   std::span<const Flag> flags;         ///< the program's flags, which mean options
   std::vector<UnknownFlag> unknown;    ///< arguments that the program does not have
 
-  void add(std::string_view option, std::string value, std::string where = {}) {
-    options.push_back({std::string(option), std::move(value), std::move(where)});
+  template <class T>
+  void add(std::string_view option, const T& value, std::string where = {}) {
+    options.push_back({std::string(option), fmt::format("{}", value), std::move(where)});
   }
-  void add(std::string_view option, std::string_view value) { add(option, std::string(value)); }
-  void add(std::string_view option, const char* value) { add(option, std::string(value)); }
-  void add(std::string_view option, std::int64_t number);
-  void add(std::string_view option, double number);
 };
 
 /// Recognises the program that `words` start and translates its arguments. An unknown program is an

@@ -25,7 +25,7 @@ bool loads_as_it_is(const TrlConfig& trainer) {
 /// The fields of the trainer's configuration: they share some of SFTConfig's and DPOConfig's.
 std::vector<std::string_view> all_fields(const SettingsProgram& program) {
   const TrlConfig& trainer = *program.trainer;
-  std::vector<std::string_view> names = training_argument_fields();
+  std::vector<std::string_view> names = training_fields(program);
   const auto add = [&](const TrlConfig& config) {
     for (const std::string_view name : config.own_names()) names.push_back(name);
   };

@@ -24,17 +24,7 @@ std::vector<std::string_view> names_in(std::string_view list);
 
 namespace memtape::data {
 
-std::span<const launch::Word> data_set_classes();
-std::span<const launch::Word> llama_factory_low_rank();
-std::span<const launch::Word> llamacpp_tools();
-std::span<const launch::Word> nanogpt_checkpoints();
-std::span<const launch::Word> torch_optimizers();
-std::span<const launch::Word> torchtitan_debug_models();
-std::span<const launch::Word> torchtitan_flavors();
-std::span<const launch::Word> torchtitan_last_days();
-std::span<const launch::Word> torchtune_builders();
-std::span<const launch::Word> trl_accelerate_configs();
-std::span<const launch::Word> unmodelled_transformers_trainings();
-std::span<const launch::Word> unmodelled_trl_trainers();
+// The table of each file of data/words.
+#include "launch/word_tables.inc"
 
 }  // namespace memtape::data

@@ -28,8 +28,8 @@ std::string left_of(const Option& option) {
 std::vector<std::string_view> groups_of(const Table& table) {
   std::vector<std::string_view> groups;
   for (const Option* option : table)
-    if (!option->help.empty() && std::ranges::find(groups, option->group) == groups.end())
-      groups.push_back(option->group);
+    if (!option->help.empty() && std::ranges::find(groups, option->group.name) == groups.end())
+      groups.push_back(option->group.name);
   return groups;
 }
 
@@ -40,6 +40,12 @@ std::string usage(const Syntax& syntax) {
     text += operand.is_required ? " " + name : fmt::format(" [{}]", name);
   }
   return text;
+}
+
+/// "; mirrors `torch.compile`"
+std::string mirrored(const Option& option) {
+  const std::string_view source = option.group.source;
+  return source.empty() ? std::string() : fmt::format("; mirrors `{}`", source);
 }
 
 /// '|' would end the cell of a table.
@@ -59,7 +65,7 @@ std::string help_text(const Syntax& syntax, std::span<const Section> more) {
   for (const std::string_view group : groups_of(syntax.table)) {
     text += fmt::format("\n{}:\n", group.empty() ? "Options" : group);
     for (const Option* option : syntax.table)
-      if (option->group == group && !option->help.empty())
+      if (option->group.name == group && !option->help.empty())
         text += row(left_of(*option), option->help_line());
   }
   for (const auto& [heading, table] : more) {
@@ -76,8 +82,9 @@ std::string table_markdown(const Table& table) {
     text += fmt::format("\n**{}**\n\n| option | what it does |\n|---|---|\n",
                         group.empty() ? "Options" : group);
     for (const Option* option : table)
-      if (option->group == group && !option->help.empty())
-        text += fmt::format("| `{}` | {} |\n", cell(left_of(*option)), cell(option->help_line()));
+      if (option->group.name == group && !option->help.empty())
+        text += fmt::format("| `{}` | {}{} |\n", cell(left_of(*option)), cell(option->help_line()),
+                            mirrored(*option));
   }
   return text;
 }

@@ -35,6 +35,17 @@ using Kind = std::variant<Text, OnOff, Whole, Real, Choice>;
 /// The commands that also take an option of `train`.
 enum Commands : std::uint8_t { kTrainAlone = 0, kOfPlan = 1, kOfLaunch = 2, kAll = 3 };
 
+/// Where the help shows an option, and the upstream file or API that it mirrors, which has it by the
+/// option's own name if no other is said. A table may say that for all of its rows; "": memtape's.
+struct Group {
+  std::string_view name, source;
+
+  constexpr Group(std::string_view shown = {}, std::string_view mirrors = {})
+      : name(shown), source(mirrors) {}
+  constexpr Group(const char* shown) : name(shown) {}
+  constexpr Group of(std::string_view mirrors) const { return {name, mirrors}; }
+};
+
 struct Option {
   std::string_view spellings;  ///< "--ctx-size -c": the first is its name; '-' and '_' are the same
   /// The form of the value: "N"; "" for a switch; "[N]" if it may be left out.
@@ -42,7 +53,7 @@ struct Option {
   std::string_view help =
       {};  ///< one line, without the default; "{}" stands for the choices, and ""
            ///< keeps it out of the help
-  std::string_view group = {};
+  Group group = {};
   Kind kind = {};
   /// What holds if nobody says it, shown in parentheses after the help.
   std::string_view default_text = {};

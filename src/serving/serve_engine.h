@@ -101,6 +101,7 @@ enum class RealServer : std::uint8_t { none, generate, start };
 struct ServeEngine {
   std::string_view name;
   std::string_view summary;  ///< one line for the help
+  std::string_view source;   ///< the upstream file that has its flags
   std::span<const ServeFlag> flags;
   Result<ServeAnswer> (*serve)(const ServeRequest&);
   std::span<const ServeRemedy> remedies;

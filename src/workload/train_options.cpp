@@ -12,6 +12,7 @@ namespace memtape {
 namespace {
 
 using option::Choice;
+using option::Group;
 using option::OnOff;
 using option::Option;
 using option::put;
@@ -142,9 +143,12 @@ Result<void> set_trained_layers(const Said& said, TrainRecipe& recipe) {
   return {};
 }
 
-constexpr std::string_view kHardware = "Hardware", kStep = "The step", kReleases = "Releases",
-                           kModel = "Model and adapters", kLayout = "Layout over GPUs",
-                           kMany = "Many at once";
+constexpr Group kHardware("Hardware"), kStep("The step"), kReleases("Releases"),
+    kModel("Model and adapters"), kLayout("Layout over GPUs"), kMany("Many at once"),
+    kLora(kModel.of("peft/tuners/lora/config.py")),
+    kMegatron(kLayout.of("megatron/training/arguments.py")),
+    kZero(kLayout.of("deepspeed/runtime/zero/config.py")),
+    kLlamaFactory(kModel.of("llamafactory/hparams/finetuning_args.py"));
 constexpr Whole kCount{}, kTokens{.unit = option::Unit::tokens},
     kBytes{.least = 0, .most = std::int64_t{1} << 62, .unit = option::Unit::bytes};
 
@@ -169,9 +173,11 @@ constexpr auto kOptions = std::to_array<TrainOption>({
             "which of transformers' and trl's trainers: {}; none is a loop around accelerate",
             kStep}
          .people_say("--trainer-class")},
-    {{"--task", "NAME", "what is trained for: {}", kStep, Choice{kTasks}},
+    {{"--task", "NAME", "what is trained for: {}",
+      kStep.of("transformers/models/auto/modeling_auto.py"), Choice{kTasks}},
      put_named<&R::names_task, &R::task>},
-    {Option{"--micro-batch-size", "N", "sequences per GPU and forward pass", kStep, kCount}
+    {Option{"--micro-batch-size", "N", "sequences per GPU and forward pass",
+            kStep.of("torch.utils.data.DataLoader(batch_size)"), kCount}
          .people_say("--batch-size --batch --bs --mbs"),
      put<&R::micro_batch_size>},
     {Option{"--sequence-length", "N",
@@ -182,35 +188,38 @@ constexpr auto kOptions = std::to_array<TrainOption>({
     {{"--target-length", "N", "labels per sequence of an encoder-decoder", kStep, kTokens,
       "as many as tokens"},
      put<&R::target_length>},
-    {{"--num-labels", "N", "classes of a classifier", kStep, kCount, "the configuration's, else 2"},
+    {{"--num-labels", "N", "classes of a classifier",
+      kStep.of("transformers/configuration_utils.py"), kCount, "the configuration's, else 2"},
      put<&R::num_labels>},
     {Option{"--gradient-accumulation", "N", "micro-batches per optimizer step", kStep, kCount, "1"}
          .people_say("--ga --grad-accum"),
      put_named<&R::names_gradient_accumulation, &R::gradient_accumulation>},
     {Option{"--global-batch-size", "N",
-            "sequences per optimizer step on all GPUs, in place of --gradient-accumulation", kStep,
-            kCount}
+            "sequences per optimizer step on all GPUs, in place of --gradient-accumulation",
+            kStep.of("megatron/training/arguments.py"), kCount}
          .people_say("--gbs"),
      put<&R::global_batch_size>},
-    {Option{"--precision", "NAME", "what is computed in: {}", kStep, Choice{kPrecisions}}
+    {Option{"--precision", "NAME", "what is computed in: {}", kStep.of("torch.autocast"),
+            Choice{kPrecisions}}
          .people_say("--dtype --fp8"),
      set_precision},
     {Option{"--optimizer", "NAME", "{}; of Trainer those of its --optim, too, like adamw-8bit",
-            kStep, Choice{kOptimizers}}
+            kStep.of("torch.optim"), Choice{kOptimizers}}
          .people_say("--optim"),
      put<&R::optimizer>},
-    {{"--optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep,
-      Choice{kImpls}},
+    {{"--optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations",
+      kStep.of("torch.optim"), Choice{kImpls}},
      put_named<&R::names_optimizer_impl, &R::optimizer_impl>},
-    {Option{"--max-grad-norm", "{X,none}", "clip gradients to this norm", kStep, Real{}}.or_word(
-         "none"),
+    {Option{"--max-grad-norm", "{X,none}", "clip gradients to this norm",
+            kStep.of("torch.nn.utils.clip_grad_norm_"), Real{}}
+         .or_word("none"),
      put<&R::max_grad_norm>},
-    {Option{"--gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed", kStep,
-            Choice{kCheckpointings}}
+    {Option{"--gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed",
+            kStep.of("torch.utils.checkpoint"), Choice{kCheckpointings}}
          .people_say("--checkpointing --activation-checkpointing"),
      set_checkpointing},
-    {Option{"--attention", "{eager,sdpa,flash}", "the attention implementation", kStep,
-            Choice{kAttentions}}
+    {Option{"--attention", "{eager,sdpa,flash}", "the attention implementation",
+            kStep.of("transformers/modeling_utils.py: attn_implementation"), Choice{kAttentions}}
          .people_say("--attn-implementation --flash-attention"),
      put<&R::attention>},
     {{"--attention-mask", "{default,none}", "whether the batch carries a mask", kStep,
@@ -220,38 +229,41 @@ constexpr auto kOptions = std::to_array<TrainOption>({
             Real{1.0}, "1"}
          .or_word("worst"),
      set_imbalance},
-    {{"--compile", "", "torch.compile(model) before the first step", kStep, OnOff{}},
+    {{"--compile", "", "torch.compile(model) before the first step", kStep.of("torch.compile"),
+      OnOff{}},
      put<&R::compile>},
     {{"--loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep}},
 
-    {{"--weights", "{fp32,bf16,fp16}", "dtype of the parameters", kModel, Choice{kWeights},
-      "follows --precision"},
+    {{"--weights", "{fp32,bf16,fp16}", "dtype of the parameters",
+      kModel.of("transformers/modeling_utils.py: dtype"), Choice{kWeights}, "follows --precision"},
      set_weights},
-    {{"--quantize", "NAME", "none, int8, nf4, nf4-dq, fp4, fp4-dq; products in bf16", kModel},
+    {{"--quantize", "NAME", "none, int8, nf4, nf4-dq, fp4, fp4-dq; products in bf16",
+      kModel.of("litgpt/finetune/lora.py")},
      set_quantize},
     {{"--qlora", "",
       "QLoRA's recipe: nf4 twice quantized, adapters on all linear layers, paged 8-bit AdamW, "
       "checkpointing (Trainer)",
       kModel, OnOff{}}},
-    {Option{"--quantization", "JSON|FILE", "the quantization library's own configuration", kModel}
+    {Option{"--quantization", "JSON|FILE", "the quantization library's own configuration",
+            kModel.of("transformers/utils/quantization_config.py")}
          .decides("--quantize")},
-    {Option{"--lora-rank", "N", "train LoRA adapters of this rank instead of the weights", kModel,
+    {Option{"--lora-rank", "N", "train LoRA adapters of this rank instead of the weights", kLora,
             kCount}
          .people_say("--lora --rank-lora"),
      put<&R::lora, &LoraRecipe::rank>},
-    {{"--lora-targets", "a,b,c|all-linear", "the modules that get an adapter", kModel},
+    {{"--lora-targets", "a,b,c|all-linear", "the modules that get an adapter", kLora},
      set_lora_targets},
-    {{"--lora-dropout", "X", "dropout before the adapter", kModel, Real{0.0, 1.0}},
+    {{"--lora-dropout", "X", "dropout before the adapter", kLora, Real{0.0, 1.0}},
      put<&R::lora, &LoraRecipe::dropout>},
-    {Option{"--peft", "JSON|FILE", "a LoraConfig", kModel}.decides(
+    {Option{"--peft", "JSON|FILE", "a LoraConfig", kLora}.decides(
         "--lora-rank --lora-targets --lora-dropout")},
     {Option{"--freeze", "GLOB", "parameters that are not trained; may be repeated", kModel}
          .adds_up(),
      put<&R::freeze>},
-    {{"--train-last-layers", "N", "train the last N layers alone (-N: the first)", kModel},
+    {{"--train-last-layers", "N", "train the last N layers alone (-N: the first)", kLlamaFactory},
      set_trained_layers},
-    {{"--upcast-trained", "{true,false}", "cast what --train-last-layers trains to fp32", kModel,
-      OnOff{}},
+    {{"--upcast-trained", "{true,false}", "cast what --train-last-layers trains to fp32",
+      kLlamaFactory, OnOff{}},
      put<&R::program, &ProgramRecipe::upcasts_trained>},
 
     {{"--with", "PACKAGE==VERSION,...",
@@ -273,22 +285,26 @@ constexpr auto kOptions = std::to_array<TrainOption>({
     {{"--litgpt-version", "X.Y", "the same as --with litgpt==X.Y", kReleases},
      set_release_of<Package::litgpt>},
 
-    {{"--dp", "N", "data parallel size", kLayout, kCount}, put<&R::layout, &L::dp>},
-    {{"--zero", "{0,1,2,3}", "ZeRO stage", kLayout, Whole{0, 3}}, put<&R::layout, &L::zero>},
-    {{"--tp", "N", "tensor parallel size", kLayout, kCount}, put<&R::layout, &L::tp>},
+    {{"--dp", "N", "data parallel size", kLayout.of("torch.nn.parallel.DistributedDataParallel"),
+      kCount},
+     put<&R::layout, &L::dp>},
+    {{"--zero", "{0,1,2,3}", "ZeRO stage", kZero, Whole{0, 3}}, put<&R::layout, &L::zero>},
+    {{"--tp", "N", "tensor parallel size", kMegatron, kCount}, put<&R::layout, &L::tp>},
     {{"--sp", "N", "sequence parallel size", kLayout, kCount}, put<&R::layout, &L::sp>},
-    {{"--pp", "N", "pipeline stages", kLayout, kCount}, put<&R::layout, &L::pp>},
-    {{"--vpp", "N", "virtual stages per pipeline rank", kLayout, kCount}, put<&R::layout, &L::vpp>},
-    {{"--schedule", "NAME", "pipeline schedule", kLayout}, put<&R::layout, &L::schedule>},
-    {{"--cp", "N", "context parallel size", kLayout, kCount}, put<&R::layout, &L::cp>},
-    {{"--ep", "N", "expert parallel size", kLayout, kCount}, put<&R::layout, &L::ep>},
-    {{"--etp", "N", "tensor parallel size inside an expert", kLayout, kCount},
+    {{"--pp", "N", "pipeline stages", kMegatron, kCount}, put<&R::layout, &L::pp>},
+    {{"--vpp", "N", "virtual stages per pipeline rank", kMegatron, kCount},
+     put<&R::layout, &L::vpp>},
+    {{"--schedule", "NAME", "pipeline schedule",
+      kLayout.of("torch/distributed/pipelining/schedules.py")},
+     put<&R::layout, &L::schedule>},
+    {{"--cp", "N", "context parallel size", kMegatron, kCount}, put<&R::layout, &L::cp>},
+    {{"--ep", "N", "expert parallel size", kMegatron, kCount}, put<&R::layout, &L::ep>},
+    {{"--etp", "N", "tensor parallel size inside an expert", kMegatron, kCount},
      put<&R::layout, &L::etp>},
-    {{"--offload", "{none,optimizer,all}", "what is held in host memory", kLayout,
-      Choice{kOffloads}},
+    {{"--offload", "{none,optimizer,all}", "what is held in host memory", kZero, Choice{kOffloads}},
      put<&R::layout, &L::offload>},
-    {{"--init-device", "{cuda,cpu,meta}", "where the model is made before it is wrapped", kLayout,
-      Choice{kInitDevices}},
+    {{"--init-device", "{cuda,cpu,meta}", "where the model is made before it is wrapped",
+      kLayout.of("torch.device"), Choice{kInitDevices}},
      put<&R::init_device>},
     {Option{"--rank", "R|all", "which rank to report", kLayout, Whole{.least = 0}}
          .or_word("all")

@@ -77,6 +77,7 @@ inline constexpr std::array<MeantFlag, 1> kMeant{{{"--max-tokens", "--ctx-size N
 
 inline constexpr ServeEngine kEngine{.name = "llamacpp",
                                      .summary = "llama.cpp v0.5.0: llama-server",
+                                     .source = "common/arg.cpp",
                                      .flags = kFlags,
                                      .serve = serve,
                                      .remedies = kRemedies,

@@ -82,6 +82,7 @@ inline constexpr PlannedServer kPlanned{.tensor_parallel = "tp-size",
 
 inline constexpr ServeEngine kEngine{.name = "sglang",
                                      .summary = "SGLang 0.5.23: sglang serve",
+                                     .source = "sglang/srt/server_args.py",
                                      .flags = kFlags,
                                      .serve = serve,
                                      .remedies = kRemedies,

@@ -56,17 +56,19 @@ inline constexpr std::array<MeantFlag, 1> kMeant{
     {{"--mmproj",
       "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
 
-inline constexpr ServeEngine kServeEngine{.name = "transformers",
-                                          .summary = "transformers 5.17: model.generate()",
-                                          .flags = kServeFlags,
-                                          .serve = serve,
-                                          .remedies = {},
-                                          .users = {.holds = ServeUsers::Holds::places,
-                                                    .length = "prompt-length",
-                                                    .output = "max_new_tokens",
-                                                    .count = "batch-size"},
-                                          .truths_follow = true,
-                                          .meant = kMeant,
-                                          .real = RealServer::generate};
+inline constexpr ServeEngine kServeEngine{
+    .name = "transformers",
+    .summary = "transformers 5.17: model.generate()",
+    .source = "transformers/generation/configuration_utils.py",
+    .flags = kServeFlags,
+    .serve = serve,
+    .remedies = {},
+    .users = {.holds = ServeUsers::Holds::places,
+              .length = "prompt-length",
+              .output = "max_new_tokens",
+              .count = "batch-size"},
+    .truths_follow = true,
+    .meant = kMeant,
+    .real = RealServer::generate};
 
 }  // namespace memtape::transformers

@@ -112,6 +112,7 @@ inline constexpr PlannedServer kPlanned{.tensor_parallel = "tensor-parallel-size
 
 inline constexpr ServeEngine kEngine{.name = "vllm",
                                      .summary = "vLLM 0.32.0: vllm serve",
+                                     .source = "vllm/engine/arg_utils.py",
                                      .flags = kFlags,
                                      .serve = serve,
                                      .remedies = kRemedies,

@@ -36,6 +36,12 @@ constexpr Argument decides(std::string_view common_options, Argument argument,
   return argument;
 }
 
+/// It mirrors that, and not what the other rows of its table do.
+constexpr Argument by(std::string_view source, Argument argument) {
+  argument.group.source = source;
+  return argument;
+}
+
 /// Releases before a certain change have another default.
 constexpr Argument since(std::span<const EarlierDefault> earlier, Argument argument) {
   argument.earlier = earlier;

@@ -159,6 +159,8 @@ constexpr auto to_evaluation = option::put<&TrainRecipe::evaluation, member>;
 template <auto member>
 constexpr auto to_kernels = to_trainer<&TrainerRecipe::lora_kernels, member>;
 
+constexpr std::string_view kAxolotl = "axolotl/utils/schemas/config.py";
+
 constexpr auto kTrainerFields = std::to_array<Argument>({
     decides("--micro-batch-size", field("--per_device_train_batch_size", Whole{}, "8",
                                         option::put<&TrainRecipe::micro_batch_size>)),
@@ -182,18 +184,19 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--label_smoothing_factor", Real{}, "0",
           to_trainer<&TrainerRecipe::label_smoothing_factor>),
     field("--neftune_noise_alpha", Real{}, "None", to_trainer<&TrainerRecipe::neftune_noise_alpha>),
-    field("--prepare_model_for_kbit_training", OnOff{}, "true",
-          option::put<&TrainRecipe::prepare_for_kbit_training>),
+    by("peft/utils/other.py", field("--prepare_model_for_kbit_training", OnOff{}, "true",
+                                    option::put<&TrainRecipe::prepare_for_kbit_training>)),
     field("--use_liger_kernel", OnOff{}, "false", option::put<&TrainRecipe::use_liger_kernel>),
     field("--liger_kernel_config", Text{}, "None", set_liger_kernel_config),
-    field("--pref_loss", Text{}, {}, set_pref_loss),
-    field("--cut_cross_entropy", OnOff{}, {},
-          option::put<&TrainRecipe::program, &ProgramRecipe::cut_cross_entropy>),
-    field("--lora_qkv_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::qkv>),
-    field("--lora_o_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::o>),
-    field("--lora_mlp_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::mlp>),
+    by("llamafactory/hparams/finetuning_args.py", field("--pref_loss", Text{}, {}, set_pref_loss)),
+    by(kAxolotl, field("--cut_cross_entropy", OnOff{}, {},
+                       option::put<&TrainRecipe::program, &ProgramRecipe::cut_cross_entropy>)),
+    by(kAxolotl, field("--lora_qkv_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::qkv>)),
+    by(kAxolotl, field("--lora_o_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::o>)),
+    by(kAxolotl, field("--lora_mlp_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::mlp>)),
     field("--torch_compile", OnOff{}, "false", option::put<&TrainRecipe::torch_compile>),
-    field("--scored_tokens", Whole{.least = 0}, {}, option::put<&TrainRecipe::scored_tokens>),
+    by("memtape",
+       field("--scored_tokens", Whole{.least = 0}, {}, option::put<&TrainRecipe::scored_tokens>)),
     field("--average_tokens_across_devices", OnOff{}, "true",
           to_trainer<&TrainerRecipe::averages_tokens_across_devices>),
     field("--ddp_find_unused_parameters", OnOff{}, "None",
@@ -220,8 +223,9 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--batch_eval_metrics", OnOff{}, "false",
           to_evaluation<&EvaluationRecipe::batch_eval_metrics>),
     field("--include_for_metrics", Text{}, {}, set_include_for_metrics),
-    field("--compute_metrics", OnOff{}, {}, to_evaluation<&EvaluationRecipe::computes_metrics>),
-    field("--eval_samples", Whole{}, {}, to_evaluation<&EvaluationRecipe::samples>),
+    by("memtape",
+       field("--compute_metrics", OnOff{}, {}, to_evaluation<&EvaluationRecipe::computes_metrics>)),
+    by("memtape", field("--eval_samples", Whole{}, {}, to_evaluation<&EvaluationRecipe::samples>)),
 
     field("--torch_compile_backend", Text{}, {}, keep),
     field("--torch_compile_mode", Text{}, {}, keep),
@@ -335,9 +339,16 @@ std::vector<Argument> all_arguments() {
   std::vector<Argument> all(kTrainerFields.begin(), kTrainerFields.end());
   all.insert(all.end(), optim_arguments().begin(), optim_arguments().end());
   all.insert(all.end(), kWithoutEffect.begin(), kWithoutEffect.end());
+  for (Argument& argument : all)
+    if (argument.group.source.empty()) argument.group.source = kTrainingArguments;
   for (const TrlField& row : trl_fields())
-    if (!find(all, row.argument.name()))
-      all.push_back(field(row.argument.spellings, Text{}, {}, set_trl_field));
+    if (!find(all, row.argument.name())) {
+      all.push_back(
+          by(row.argument.group.source, field(row.argument.spellings, Text{}, {}, set_trl_field)));
+      if (all.back().group.source.empty())
+        all.back().group.source = (row.of & (kOfCpo - 1)) != 0 ? "trl/trainer/*_config.py"
+                                                               : "trl/experimental/*/*_config.py";
+    }
   return all;
 }
 
@@ -350,12 +361,6 @@ std::span<const Argument> training_arguments() {
 
 bool is_training_argument(std::string_view name) {
   return find(training_arguments(), name) != nullptr;
-}
-
-std::vector<std::string_view> training_argument_names() {
-  std::vector<std::string_view> names;
-  for (const Argument& argument : training_arguments()) names.push_back(argument.name());
-  return names;
 }
 
 const Argument* argument(std::string_view name) {

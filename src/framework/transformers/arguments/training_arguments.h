@@ -11,10 +11,12 @@
 
 namespace memtape::transformers {
 
+/// What they mirror, except for the rows that say otherwise.
+inline constexpr std::string_view kTrainingArguments = "transformers/training_args.py";
+
 /// All arguments: those of TrainingArguments, and then those of trl's configurations.
 std::span<const Argument> training_arguments();
 bool is_training_argument(std::string_view name);
-std::vector<std::string_view> training_argument_names();
 
 // The row of an argument, by which `--framework transformers` reads a TrainRecipe
 // (workload/framework.h).
