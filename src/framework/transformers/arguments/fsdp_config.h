@@ -6,7 +6,10 @@
 
 #include "base/result.h"
 #include "option/value.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 
