@@ -53,7 +53,7 @@ CONFIGS = {  # models that have no configuration in the catalog
     "Nemotron-22B": nemotron(6144, 40, 48, 48, 24576, 128), "Nemotron-340B": nemotron(18432, 96, 96, 8, 73728, 192),
     "Nemotron4-340B": nemotron(18432, 96, 96, 8, 73728, 192),
     "Qwen2.5 32B": llama(5120, 64, 40, 8, 27648, 152064), "Qwen2.5 32B 2-node": llama(5120, 64, 40, 8, 27648, 152064),
-    "Moonlight-16B": dict(model_type="deepseek_v3", hidden_size=2048, num_hidden_layers=27, num_attention_heads=16, intermediate_size=11264,
+    "Moonlight-16B": dict(model_type="deepseek_v3", hidden_size=2048, num_hidden_layers=27, num_attention_heads=16, num_key_value_heads=16, intermediate_size=11264,
                           moe_intermediate_size=1408, n_routed_experts=64, num_experts_per_tok=6, n_shared_experts=2, first_k_dense_replace=1,
                           kv_lora_rank=512, qk_nope_head_dim=128, qk_rope_head_dim=64, v_head_dim=128, vocab_size=163840),
 }

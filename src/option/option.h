@@ -50,9 +50,8 @@ struct Option {
   std::string_view spellings;  ///< "--ctx-size -c": the first is its name; '-' and '_' are the same
   /// The form of the value: "N"; "" for a switch; "[N]" if it may be left out.
   std::string_view form = {};
-  std::string_view help =
-      {};  ///< one line, without the default; "{}" stands for the choices, and ""
-           ///< keeps it out of the help
+  /// One line, without the default. "{}" stands for the choices, and "" keeps it out of the help.
+  std::string_view help = {};
   Group group = {};
   Kind kind = {};
   /// What holds if nobody says it, shown in parentheses after the help.
@@ -81,16 +80,23 @@ struct Option {
   constexpr Option people_say(std::string_view words) const { return with(&Option::meant, words); }
   constexpr Option or_word(std::string_view other) const { return with(&Option::word, other); }
   constexpr Option decides(std::string_view others) const { return with(&Option::sets, others); }
-  constexpr Option taken_by(Commands of) const { return with(&Option::commands, of); }
-  constexpr Option adds_up() const { return with(&Option::repeatable, true); }
+  constexpr Option taken_by(Commands of) const {
+    Option made = *this;
+    made.commands = of;
+    return made;
+  }
+  constexpr Option adds_up() const {
+    Option made = *this;
+    made.repeatable = true;
+    return made;
+  }
 
   /// The help with the choices in their place.
   std::string help_text() const;
   /// The line of help, with the default.
   std::string help_line() const;
 
-  template <class T>
-  constexpr Option with(T Option::* member, T value) const {
+  constexpr Option with(std::string_view Option::* member, std::string_view value) const {
     Option made = *this;
     made.*member = value;
     return made;
