@@ -30,10 +30,9 @@ bool says_lora_config(const CommandWords& command) {
 
 /// The LoraConfig that is given, with another rank; a new one where there is none.
 std::string with_rank(const CommandWords& command, std::int64_t rank) {
-  std::string config = R"({"target_modules": "all-linear"})";
-  for (const auto& [name, value] : command.values)
-    if (name == "peft") config = value;
-  return with_members(config, NamedValues{{"r", fmt::format("{}", rank)}});
+  const std::string* given = last_value(command.values, "peft");
+  return with_members(given ? *given : R"({"target_modules": "all-linear"})",
+                      NamedValues{{"r", fmt::format("{}", rank)}});
 }
 
 class Solver {
