@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::size_t kLargestJson = std::size_t{1} << 20;
 
-/// The one that is named, or the first.
-Result<const Framework*> framework_of(const RawOptions& options) {
-  const std::string* named = last_value(options.values, "framework");
-  return named ? find_framework(*named, frameworks()) : frameworks().front();
-}
-
 /// JSON|FILE: the text of a file whose name was given in place of JSON.
 Result<void> read_json_files(RawOptions& options, const Outside& outside) {
   for (auto& [name, value] : options.values) {
@@ -45,7 +39,7 @@ Result<TrainRequest> read_train_request(const RawOptions& typed, const Outside& 
   Result<NamedValues> values = in_dialect_words(std::move(options.values));
   if (!values) return tl::unexpected(values.error());
   options.values = std::move(*values);
-  const Result<const Framework*> framework = framework_of(options);
+  const Result<const Framework*> framework = framework_named(options.values);
   if (!framework) return tl::unexpected(framework.error());
   if (const auto fine = check_modelled(options.values, **framework); !fine)
     return tl::unexpected(fine.error());

@@ -64,6 +64,11 @@ std::span<const Dialect* const> dialects() { return kDialects; }
 
 Frameworks frameworks() { return kFrameworks; }
 
+Result<const Framework*> framework_named(std::span<const NamedValue> values) {
+  const std::string* name = last_value(values, "framework");
+  return name ? find_framework(*name, frameworks()) : frameworks().front();
+}
+
 const Dialect& dialect_of(const Framework* framework) {
   for (const Dialect* dialect : kDialects)
     if (&dialect->framework == framework) return *dialect;

@@ -14,6 +14,8 @@ std::span<const Dialect* const> dialects();
 
 /// Their frameworks, as the reader of options takes them.
 Frameworks frameworks();
+/// The framework that `values` name with --framework, or the first.
+Result<const Framework*> framework_named(std::span<const NamedValue> values);
 
 /// The dialect of the recipe's framework.
 const Dialect& dialect_of(const TrainRecipe& recipe);

@@ -19,8 +19,7 @@ constexpr auto kQuestions =
 
 /// The dialect of the command's framework.
 const Dialect& dialect_of_command(const CommandWords& command) {
-  const std::string* named = last_value(command.values, "framework");
-  const auto found = named ? find_framework(*named, frameworks()) : frameworks().front();
+  const Result<const Framework*> found = framework_named(command.values);
   return dialect_of(found ? *found : nullptr);
 }
 
