@@ -123,7 +123,7 @@ Predicted taken_apart(const Tape& tape, const StepPlay& play, bool from_start) {
     if (play.played.sizes[id] > 0)
       predicted.alive.push_back({.requested = tape.requested[id],
                                  .size = play.played.sizes[id],
-                                 .category = tape.why[id].category,
+                                 .category = tape.why.category(id),
                                  .label = label_of(tape, tape.why[id])});
   add_step(tape, play, predicted);
   return predicted;

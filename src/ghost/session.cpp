@@ -87,9 +87,10 @@ void Session::refill(Storage& storage, Bytes bytes) {
   const Why reason = tape.why[storage.block];
   const Ptr<Storage> fresh = allocate(bytes, reason.category, reason.dtype, {});
   if (!fresh) return;
-  Why& why = tape.why[fresh->block];
+  Why why = tape.why[fresh->block];
   why.shape = reason.shape;
   why.scope = reason.scope;
+  tape.why.set(fresh->block, why);
   storage.block = fresh->block;
   storage.stream = fresh->stream;
   storage.is_empty = false;
@@ -109,7 +110,7 @@ void Session::record_stream(const Tensor& tensor, StreamId user) {
 }
 
 void Session::set_category(const Tensor& tensor, Category category) {
-  if (tensor.impl().storage) tape.why[tensor.impl().storage->block].category = category;
+  if (tensor.impl().storage) tape.why.set_category(tensor.impl().storage->block, category);
 }
 
 void Session::mark(Phase next, int step, int micro_batch, int stage) {

@@ -38,7 +38,7 @@ std::optional<Window> highest_window(const Timeline& step, Phase phase, bool is_
 
 PeakMoment moment(const Tape& tape, std::size_t event) {
   while (event > 0 && tape.events[event].kind == EventKind::mark) --event;
-  const Why& why = tape.why[tape.events[event].block];
+  const Why why = tape.why[tape.events[event].block];
   return {.event = event, .module = tape.scopes.path(why.scope), .op = why.op, .node = why.node};
 }
 

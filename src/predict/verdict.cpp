@@ -15,7 +15,7 @@ Mark mark_at(const Tape& tape, std::size_t event) {
 }
 
 Failure failure_of(const Tape& tape, const OutOfMemory& out) {
-  const Why& why = tape.why[out.block];
+  const Why why = tape.why[out.block];
   const Mark mark = mark_at(tape, out.event);
   Failure failure{.step = mark.step,
                   .phase = mark.phase,

@@ -32,7 +32,7 @@ bool larger(const Breakdown& a, const Breakdown& b) { return a.bytes > b.bytes; 
 /// says only its bytes.
 std::string arithmetic(const Tape& tape, const Fold& fold) {
   const BlockId first = fold.blocks.front();
-  const Why& why = tape.why[first];
+  const Why why = tape.why[first];
   std::int64_t elements = 1;
   for (std::uint8_t i = 0; i < why.shape.rank; ++i) elements *= why.shape.dims[i];
   const Bytes one = tape.requested[first];
@@ -53,7 +53,7 @@ std::string kept_for(const Why& why) {
 
 /// Where the tensors are and, where the category does not say it, what made them.
 std::string label_of_fold(const Tape& tape, const Fold& fold) {
-  const Why& why = tape.why[fold.blocks.front()];
+  const Why why = tape.why[fold.blocks.front()];
   const std::string path = path_with_ranges(tape, fold);
   const bool of_a_weight =
       why.category == Category::parameter || why.category == Category::buffer ||
@@ -83,7 +83,7 @@ class Holdings {
   std::vector<Breakdown> by_tensor(Category category) const {
     std::vector<BlockId> of_category;
     for (BlockId id : blocks_)
-      if (trace_.tape.why[id].category == category) of_category.push_back(id);
+      if (trace_.tape.why.category(id) == category) of_category.push_back(id);
     std::vector<Breakdown> rows;
     for (const Fold& f : fold(trace_.tape, trace_.sizes, of_category, patterns_))
       if (f.requested != 0)

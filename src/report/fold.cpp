@@ -42,7 +42,7 @@ struct KeyHash {
 };
 
 Key key_of(const Tape& tape, BlockId block, const PathPatterns& patterns) {
-  const Why& why = tape.why[block];
+  const Why why = tape.why[block];
   return {patterns.of(why.scope), why.category,  why.dtype, tape.requested[block], why.op, why.node,
           why.shape.dims,         why.shape.rank};
 }

@@ -141,7 +141,7 @@ class StepData {
     out_.key("why");
     out_.begin_array();
     for (BlockId id : blocks_) {
-      const Why& w = trace_.tape.why[id];
+      const Why w = trace_.tape.why[id];
       out_.value(reasons_.of(
           Reason(w.category, w.phase, w.op, w.node, w.scope, w.shape.dims, w.shape.rank, w.dtype)));
     }

@@ -19,7 +19,7 @@ std::vector<LargestTensor> largest_tensors(const Tape& tape, const BlockSizes& s
   std::vector<LargestTensor> rows;
   rows.reserve(folds.size());
   for (const Fold& f : folds) {
-    const Why& why = tape.why[f.blocks.front()];
+    const Why why = tape.why[f.blocks.front()];
     const std::string module = patterns.text(f.pattern);
     const auto* dims = why.shape.dims.data();
     rows.push_back({why.category,

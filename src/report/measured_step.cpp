@@ -49,7 +49,7 @@ StepWalk::StepWalk(const Trace& trace, const MeasuredStep& step)
 
 void StepWalk::account(BlockId block, Bytes sign) {
   const Bytes size = sign * size_in_allocator(trace_, block);
-  by_category_[trace_.tape.why[block].category] += size;
+  by_category_[trace_.tape.why.category(block)] += size;
   levels_.allocated += size;
   if (size != 0) levels_.requested += sign * trace_.tape.requested[block];
 }

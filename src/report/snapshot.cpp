@@ -103,7 +103,7 @@ class SnapshotWriter {
 
   void write_block(std::string_view action, BlockId id) {
     begin_entry(action, trace_.addresses[id], trace_.tape.requested[id],
-                trace_.tape.why[id].category);
+                trace_.tape.why.category(id));
     out_.member("stream", stream_[id]);
     out_.key("frames");
     write_frames(id);
@@ -130,7 +130,7 @@ class SnapshotWriter {
 
   /// Innermost first: the op in its module, why, the modules around it, category and phase.
   void write_frames(BlockId id) {
-    const Why& why = trace_.tape.why[id];
+    const Why why = trace_.tape.why[id];
     const auto key = std::tuple(why.scope, std::string_view(why.op), std::string_view(why.node),
                                 why.category, why.phase, why.dtype, why.shape.dims);
     if (const auto known = frames_.find(key); known != frames_.end())

@@ -54,7 +54,7 @@ std::optional<Handover> handover(const Tape& tape, std::size_t first, std::size_
   std::ranges::sort(taken);
   Handover pairs;
   for (std::size_t i = 0; i < taken.size(); ++i) {
-    const Why &was = tape.why[taken[i]], &is = tape.why[left[i]];
+    const Why was = tape.why[taken[i]], is = tape.why[left[i]];
     if (tape.requested[taken[i]] != tape.requested[left[i]] || std::string_view(was.op) != is.op ||
         was.scope != is.scope)
       return std::nullopt;
@@ -86,7 +86,9 @@ void append_again(Tape& tape, const EventRange& stretch, int step, const Handove
     const auto at = std::ranges::lower_bound(given, block, {}, &Handover::value_type::first);
     return at != given.end() && at->first == block ? at->second : block;
   };
-  tape.events.reserve(tape.events.size() + stretch.to - stretch.from);
+  make_room(tape.events, stretch.to - stretch.from);
+  make_room(tape.requested, shift);
+  tape.why.make_room(shift);
   for (std::size_t at = stretch.from; at < stretch.to; ++at) {
     Event event = tape.events[at];
     if (event.kind == EventKind::mark) {
@@ -96,8 +98,8 @@ void append_again(Tape& tape, const EventRange& stretch, int step, const Handove
       continue;
     }
     if (event.kind == EventKind::alloc) {
-      tape.requested.push_back(tape.requested[event.block]);
-      tape.why.push_back(tape.why[event.block]);
+      tape.alloc_again(event.block, event.stream);
+      continue;
     }
     if (event.kind != EventKind::empty_cache) event.block = in_turn(event.block);
     tape.events.push_back(event);

@@ -9,21 +9,18 @@
 // are the allocator's business.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/dtype.h"
 #include "tape/category.h"
+#include "tape/reasons.h"
 
 namespace memtape {
 
-using BlockId = std::uint32_t;
 using StreamId = std::uint8_t;  ///< 0 is the program's main stream
-using ScopeId = std::uint32_t;  ///< a place in the module tree; 0 is the root
 
 enum class EventKind : std::uint8_t {
   alloc,          ///< `block` comes to life on `stream`
@@ -46,26 +43,6 @@ struct Mark {
   std::int32_t step = -1;  ///< -1 while the model is being built
   std::int32_t micro_batch = 0;
   std::int32_t stage = 0;
-};
-
-/// Sizes of a tensor as people write them; at most five dimensions are kept for display.
-struct DisplayShape {
-  static constexpr std::size_t kMaxRank = 5;
-  std::array<std::uint32_t, kMaxRank> dims{};
-  std::uint8_t rank = 0;
-};
-
-/// Why a block exists. `op` and `node` are string literals: the aten op ("mm") and the autograd
-/// node ("MmBackward0", or "").
-struct Why {
-  const char* op = "";
-  const char* node = "";
-  ScopeId scope = 0;
-  Category category = Category::unknown;
-  Phase phase = Phase::init;
-  DType dtype = DType::uint8;
-  Role role = Role::none;
-  DisplayShape shape;
 };
 
 /// The module tree by name: scope 0 is the root "", every other has a parent with a smaller id.
@@ -94,14 +71,22 @@ class ScopeTree {
 struct Tape {
   std::vector<Event> events;
   std::vector<Bytes> requested;  ///< by BlockId
-  std::vector<Why> why;          ///< by BlockId
+  Reasons why;                   ///< by BlockId
   std::vector<Mark> marks;       ///< by the `block` of mark events
   ScopeTree scopes;
 
   BlockId alloc(Bytes bytes, StreamId stream, const Why& reason) {
     const auto id = static_cast<BlockId>(requested.size());
     requested.push_back(bytes);
-    why.push_back(reason);
+    why.add(reason);
+    events.push_back({EventKind::alloc, stream, id});
+    return id;
+  }
+  /// A block of the size of `other`, which exists for the same reason.
+  BlockId alloc_again(BlockId other, StreamId stream) {
+    const auto id = static_cast<BlockId>(requested.size());
+    requested.push_back(requested[other]);
+    why.add(why.share(other), why[other].scope);
     events.push_back({EventKind::alloc, stream, id});
     return id;
   }

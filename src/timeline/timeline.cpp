@@ -33,7 +33,7 @@ CategoryBytes Lifetimes::alive_by_category(const BlockSizes& sizes, std::size_t 
   CategoryBytes bytes;
   const BlockId born = std::min(born_until(at), static_cast<BlockId>(sizes.size()));
   for (BlockId id = 0; id < born; ++id)
-    if (at < freed_[id]) bytes[tape_.why[id].category] += sizes[id];
+    if (at < freed_[id]) bytes[tape_.why.category(id)] += sizes[id];
   return bytes;
 }
 

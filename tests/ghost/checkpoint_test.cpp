@@ -18,8 +18,10 @@ namespace {
 
 /// How often an op made a block.
 std::int64_t blocks_of(const Session& session, std::string_view op) {
-  return std::count_if(session.tape.why.begin(), session.tape.why.end(),
-                       [&](const Why& why) { return why.op == op; });
+  std::int64_t made = 0;
+  for (BlockId block = 0; block < session.tape.why.size(); ++block)
+    if (session.tape.why[block].op == op) ++made;
+  return made;
 }
 
 Bytes live_bytes(const Session& session) {

@@ -16,7 +16,7 @@ bool same_why(const Why& a, const Why& b) {
 }
 
 std::string described(const Tape& tape, BlockId block) {
-  const Why& why = tape.why[block];
+  const Why why = tape.why[block];
   return tape.scopes.path(why.scope) + " " + why.op + " " + why.node + " " +
          std::string(name(why.category)) + " " + std::to_string(tape.requested[block]);
 }

@@ -71,7 +71,7 @@ TEST(Fold, LayersThatRepeatAreOneRow) {
             .shape = {{4, 8}, 2}};
     blocks.push_back(tape.alloc(64, 0, why));
   }
-  Why other = tape.why.back();
+  Why other = tape.why[blocks.back()];
   other.shape.dims[1] = 9;
   blocks.push_back(tape.alloc(72, 0, other));
   const BlockSizes sizes(blocks.size(), 512);

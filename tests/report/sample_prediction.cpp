@@ -279,7 +279,7 @@ std::vector<BlockId> alive_after(const Tape& tape, std::size_t at) {
 CategoryBytes by_category(const Trace& trace, std::size_t at) {
   CategoryBytes bytes;
   for (BlockId id : alive_after(trace.tape, at))
-    bytes[trace.tape.why[id].category] += trace.sizes[id];
+    bytes[trace.tape.why.category(id)] += trace.sizes[id];
   return bytes;
 }
 
@@ -300,7 +300,7 @@ RankReport report_of(const Trace& trace, Bytes parameters, Bytes context) {
   rank.peak.allocated = highest->peak.allocated;
   rank.peak_phase = highest->mark.phase;
   rank.at_peak = by_category(trace, highest->peak_event);
-  const Why& why = trace.tape.why[trace.tape.events[highest->peak_event].block];
+  const Why why = trace.tape.why[trace.tape.events[highest->peak_event].block];
   rank.peak_moment = {highest->peak_event, trace.tape.scopes.path(why.scope), why.op, why.node};
   rank.steady = trace.timeline.final_levels;
   rank.peak_device_bytes = rank.peak.reserved + context;

@@ -190,13 +190,13 @@ ScopeId EqualLayers::scope_at(const Place& place, std::size_t layer) const {
 /// output the next layer has saved already.
 EqualLayers::Model EqualLayers::model_of(const StretchShape& shape, const Stretch& sizes,
                                          const Stretch& reasons, std::size_t layer) const {
-  const Tape& tape = session().tape;
+  Tape& tape = session().tape;
   Model model{.shape = shape, .requested = {}, .why = {}, .place = {}};
   for (BlockId i = 0; i < sizes.blocks; ++i) {
-    const Why& why = tape.why[reasons.first_block + i];
+    const BlockId neighbour = reasons.first_block + i;
     model.requested.push_back(tape.requested[sizes.first_block + i]);
-    model.why.push_back(why);
-    model.place.push_back(place_of(why.scope, layer));
+    model.why.push_back(tape.why.share(neighbour));
+    model.place.push_back(place_of(tape.why[neighbour].scope, layer));
   }
   return model;
 }
@@ -206,9 +206,8 @@ Stretch EqualLayers::write(const Model& model, std::size_t layer, Lent& lent) co
   Tape& tape = session().tape;
   const TapePosition began = end_of(tape);
   tape.requested.insert(tape.requested.end(), model.requested.begin(), model.requested.end());
-  tape.why.insert(tape.why.end(), model.why.begin(), model.why.end());
   for (std::size_t i = 0; i < model.place.size(); ++i)
-    tape.why[began.block + i].scope = scope_at(model.place[i], layer);
+    tape.why.add(model.why[i], scope_at(model.place[i], layer));
   const BlockId forward = began_[layer].block;
   for (const ShapedEvent& event : model.shape) {
     const auto write_event = [&](BlockId block) {
@@ -251,10 +250,11 @@ bool EqualLayers::write_middle(Tensor& hidden) {
   if (!s.has_room(count * last.blocks)) return false;
   const BlockId output = block_of(hidden) - last.first_block;
   // The layer after would have saved these as the one before saved its own input.
-  Why& why = s.tape.why[block_of(hidden)];
-  const Why& saved = s.tape.why[given_[kHead - 1]];
+  Why why = s.tape.why[block_of(hidden)];
+  const Why saved = s.tape.why[given_[kHead - 1]];
   why.category = saved.category;
   if (!states_) why.node = saved.node;
+  s.tape.why.set(block_of(hidden), why);
   const Model model = model_of(forward_shape_, last, before, kHead - 2);
   const Tensor entering = without_memory(hidden);
   forward_frees_input_ = frees(forward_shape_, BlockOwner::input);

@@ -67,8 +67,8 @@ class EqualLayers : public RefCounted {
   struct Model {
     StretchShape shape;
     std::vector<Bytes> requested;
-    std::vector<Why> why;
-    std::vector<Place> place;  ///< of why.scope
+    std::vector<Reasons::Id> why;
+    std::vector<Place> place;  ///< in the place of the scope
   };
   /// Tensors that own what a written stretch may free; empty where blocks of the tape do.
   struct Lent {

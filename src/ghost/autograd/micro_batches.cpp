@@ -194,7 +194,7 @@ std::optional<MicroBatches::Model> MicroBatches::backward_model(const Tensor& in
     model->result->is_shared = false;
   }
   for (BlockId i = 0; i < flight.forward.blocks; ++i)
-    if (const Category now = session().tape.why[flight.forward.first_block + i].category;
+    if (const Category now = session().tape.why.category(flight.forward.first_block + i);
         now != flight.categories[i])
       model->recategorised.push_back({i, now});
 
@@ -242,7 +242,7 @@ void MicroBatches::end_forward(const Tensor& input, const Tensor& output) {
   record(forward_, standing_, flight.model);
   if (!output.defined() || !output.impl().grad_fn) return;
   for (BlockId i = 0; i < flight.forward.blocks; ++i)
-    flight.categories.push_back(tape.why[flight.forward.first_block + i].category);
+    flight.categories.push_back(tape.why.category(flight.forward.first_block + i));
   flights_.push_back(std::move(flight));
 }
 
@@ -287,9 +287,7 @@ Stretch MicroBatches::write(const Model& model, Flight* flight) {
   const TapePosition from = end_of(tape);
   for (const ShapedEvent& event : model.shape) {
     if (event.kind == EventKind::alloc) {
-      const BlockId after = model.stretch.first_block + event.offset;
-      const Why why = tape.why[after];
-      tape.alloc(tape.requested[after], event.stream, why);
+      tape.alloc_again(model.stretch.first_block + event.offset, event.stream);
     } else if (event.kind == EventKind::record_stream) {
       tape.events.push_back(
           {event.kind, event.stream, used_block(model, event, from.block, flight)});
@@ -355,7 +353,7 @@ void MicroBatches::write_backward(const Tensor& output) {
   const Stretch written = write(*model, &flight);
   leave(*model, written, flight);
   for (const Recategorised& block : model->recategorised)
-    s.tape.why[flight.forward.first_block + block.offset].category = block.category;
+    s.tape.why.set_category(flight.forward.first_block + block.offset, block.category);
   if (!model->result) return;
   flight.input.impl().grad = tensor_of_block(written.first_block + model->result->offset,
                                              model->result->stream, model->result_pattern)

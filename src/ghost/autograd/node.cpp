@@ -13,10 +13,13 @@
 namespace memtape::ghost {
 void note_kept(const Tensor& tensor) {
   if (!tensor.impl().storage) return;
-  Why& why = session().tape.why[tensor.impl().storage->block];
-  if (why.category != Category::temporary) return;
+  Reasons& reasons = session().tape.why;
+  const BlockId block = tensor.impl().storage->block;
+  if (reasons.category(block) != Category::temporary) return;
+  Why why = reasons[block];
   why.category = Category::activation;
   why.node = session().keeper;
+  reasons.set(block, why);
 }
 
 namespace {

@@ -165,7 +165,7 @@ class ForwardLowering {
     Bytes scratch = 0;
     ValueId last = 0;
     for (const BlockId block : op.makes) {
-      if (tape_.why[block].category == Category::workspace) continue;
+      if (tape_.why.category(block) == Category::workspace) continue;
       if (block != op.makes.front() && !used_.contains(block)) {
         scratch += tape_.requested[block];
         continue;
@@ -240,7 +240,7 @@ bool is_kernel(std::string_view op) {
 
 Dims sizes_of(BlockId block) {
   const Tape& tape = ghost::session().tape;
-  const Why& why = tape.why[block];
+  const Why why = tape.why[block];
   Dims sizes;
   for (std::uint8_t d = 0; d < why.shape.rank; ++d) sizes.push_back(why.shape.dims[d]);
   const std::int64_t count = tape.requested[block] * 8 / bits(why.dtype);
@@ -249,7 +249,7 @@ Dims sizes_of(BlockId block) {
 
 ValueId Lowered::value_of(BlockId block, const TracedPass& pass) {
   if (const auto found = values.find(block); found != values.end()) return found->second;
-  const Why& why = ghost::session().tape.why[block];
+  const Why why = ghost::session().tape.why[block];
   const ValueId value = graph.input("", sizes_of(block), why.dtype);
   graph[value].is_static = block < pass.built_blocks;
   values[block] = value;
