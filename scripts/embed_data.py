@@ -73,7 +73,7 @@ def gpu_row(gpu):
         f'   {major}, {minor}, {gpu.get("sm_count") or 0}, {round(gpu.get("marketing_gb") or 0)},\n'
         f'   {gpu.get("visible_bytes") or 0}, {visible_mib}, {centi_gib}, {gpu.get("reported_mib") or 0},\n'
         f'   {gpu.get("context_mib") or 0}, {text(gpu.get("visible_source"))}, {text(gpu.get("context_source"))},\n'
-        f'   {text(gpu.get("notes"))}}},\n'
+        f'   {text(gpu.get("notes"))}, {text(";".join(gpu.get("sold_as", [])))}}},\n'
     )
 
 

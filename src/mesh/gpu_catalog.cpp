@@ -2,13 +2,12 @@
 #include "mesh/gpu_catalog.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "mesh/gpu_facts.h"
+#include "mesh/gpu_names.h"
 
 namespace memtape {
 namespace {
@@ -19,19 +18,15 @@ struct Figure {
   std::string source;
 };
 
-bool same(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 /// CUDA's total as some device printed it. 0.01 GiB is rounded to the nearest, so the least value
 /// is half a step below.
 Figure printed_total(const GpuFacts& gpu) {
   if (gpu.visible_bytes > 0)
     return {gpu.visible_bytes, Certainty::exact, std::string(gpu.visible_source)};
   if (gpu.visible_mib > 0)
-    return {gpu.visible_mib << 20, Certainty::rounded, "torch device properties, to the MiB"};
+    return {gpu.visible_mib << 20, Certainty::rounded,
+            gpu.visible_source.empty() ? "torch device properties, to the MiB"
+                                       : std::string(gpu.visible_source)};
   if (gpu.visible_centi_gib > 0)
     return {(Bytes{gpu.visible_centi_gib} * 2 - 1) * (1_GiB / 8) / 25, Certainty::rounded,
             "CUDA's total as printed, to 0.01 GiB"};
@@ -108,77 +103,6 @@ Gpu resolved(const GpuFacts& facts) {
           .notes = facts.notes};
 }
 
-/// A name as people type it: small letters and digits in words, without the makers' names.
-/// "NVIDIA GeForce RTX4090_D" is "rtx-4090-d".
-std::string plain(std::string_view name) {
-  std::string words;
-  char last = '-';
-  for (const char c : name) {
-    const auto u = static_cast<unsigned char>(c);
-    const char next = std::isalnum(u) != 0 ? static_cast<char>(std::tolower(u)) : '-';
-    if (next == '-' && last == '-') continue;
-    words += next;
-    last = next;
-  }
-  for (const std::string_view maker :
-       {"nvidia-", "geforce-", "amd-", "radeon-", "instinct-", "intel-", "tesla-"})
-    if (words.starts_with(maker)) words.erase(0, maker.size());
-  for (const std::string_view series : {"rtx", "gtx", "rx", "tpu"})
-    if (words.starts_with(series) && words.size() > series.size() && words[series.size()] != '-')
-      words.insert(series.size(), 1, '-');
-  while (words.ends_with('-')) words.pop_back();
-  return words;
-}
-
-/// Whether `id` is `name`, with its series ("rtx-") left out or not.
-bool is_named(std::string_view id, std::string_view name) {
-  if (id == name) return true;
-  if (name.empty() || !id.ends_with(name)) return false;
-  const std::string_view series = id.substr(0, id.size() - name.size());
-  return series == "rtx-" || series == "rx-" || series == "apple-" || series == "arc-" ||
-         series == "tpu-";
-}
-
-/// The ids that go on where `name` ends: "h100" is the beginning of three.
-std::vector<std::string_view> ids_that_begin(std::string_view typed) {
-  const std::string name = plain(typed);
-  std::vector<std::string_view> ids;
-  for (const GpuFacts& gpu : data::gpus()) {
-    const std::size_t at = gpu.id.find(name + "-");
-    if (!name.empty() && at != std::string_view::npos &&
-        (at == 0 || is_named(gpu.id.substr(0, at + name.size()), name)))
-      ids.push_back(gpu.id);
-  }
-  return ids;
-}
-
-/// A laptop's GPU shares its name with a desktop's and is another chip, mostly with less memory.
-std::string suggestion_for_laptop(std::string_view name) {
-  const std::string plain_name = plain(name);
-  for (const std::string_view end : {"-laptop", "-laptop-gpu", "-mobile", "-max-q"}) {
-    if (!plain_name.ends_with(end)) continue;
-    const std::string desktop = plain_name.substr(0, plain_name.size() - end.size());
-    for (const GpuFacts& gpu : data::gpus())
-      if (is_named(gpu.id, desktop))
-        return fmt::format(
-            "laptops' GPUs are not in the catalog: --gpu {} --gpu-memory-bytes with the total that "
-            "nvidia-smi shows, like 8GiB",
-            gpu.id);
-    return "laptops' GPUs are not in the catalog: the desktop's name, and --gpu-memory-bytes with "
-           "the total that nvidia-smi shows";
-  }
-  return {};
-}
-
-std::string suggestion_for(std::string_view name) {
-  std::vector<std::string_view> ids = ids_that_begin(name);
-  if (!ids.empty()) return fmt::format("which one: {}", fmt::join(ids, ", "));
-  if (std::string laptop = suggestion_for_laptop(name); !laptop.empty()) return laptop;
-  for (const GpuFacts& gpu : data::gpus()) ids.push_back(gpu.id);
-  const std::string_view near = nearest(plain(name), ids);
-  return near.empty() ? "see memtape gpus" : fmt::format("did you mean {}?", near);
-}
-
 }  // namespace
 
 std::vector<Gpu> gpu_catalog() {
@@ -188,15 +112,9 @@ std::vector<Gpu> gpu_catalog() {
 }
 
 Result<Gpu> find_gpu(std::string_view name, std::string_view where) {
-  const std::vector<std::string_view> begin = ids_that_begin(name);
-  const std::string_view id = begin.size() == 1 ? begin.front() : std::string_view();
-  for (const GpuFacts& facts : data::gpus())
-    if (same(facts.id, name) || same(facts.name, name)) return resolved(facts);
-  const std::string typed = plain(name);
-  for (const GpuFacts& facts : data::gpus())
-    if (facts.id == id || is_named(facts.id, typed)) return resolved(facts);
+  if (const GpuFacts* facts = gpu_named(name)) return resolved(*facts);
   return bad_input(fmt::format("unknown GPU '{}'", name.substr(0, 100)), std::string(where),
-                   suggestion_for(name));
+                   suggestion_for_gpu(name));
 }
 
 std::string_view name(Certainty certainty) {

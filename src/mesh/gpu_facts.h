@@ -24,6 +24,7 @@ struct GpuFacts {
   std::int64_t reported_mib;
   std::int64_t context_mib;  ///< a measured CUDA context with PyTorch's modules
   std::string_view visible_source, context_source, notes;
+  std::string_view sold_as;  ///< names beside the driver's, with ";" between them: "DGX Spark"
 };
 
 namespace data {

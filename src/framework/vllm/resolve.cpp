@@ -298,6 +298,12 @@ void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
 
 Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine) {
   DeviceFacts facts;
+  if (device.gpu && device.gpu->vendor == "AMD")
+    return unsupported(
+        fmt::format("{} is modelled for CUDA devices only: what ROCm's libraries and "
+                    "kernels hold beside the allocator has not been recorded",
+                    engine),
+        "--gpu", "--engine llamacpp or transformers, which are answered on it");
   if (device.gpu && !device.gpu->runs_cuda())
     return unsupported(fmt::format("{} is modelled for CUDA devices only", engine), "--gpu",
                        "an NVIDIA GPU (memtape gpus lists them)");
