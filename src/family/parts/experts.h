@@ -112,6 +112,15 @@ class Experts : public nn::Module<Experts> {
                                     const Tensor& top_k_weights);
   Tensor batched_forward(const Tensor& hidden_states, const Tensor& top_k_index,
                          const Tensor& top_k_weights);
+  /// The weights are as a checkpoint stores them, in eight bits or fewer (experts_packed.cpp).
+  bool are_packed() const;
+  Tensor packed_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                        const Tensor& top_k_weights);
+  Tensor packed_batched_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                                const Tensor& top_k_weights);
+  Tensor packed_grouped_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                                const Tensor& top_k_weights);
+  Tensor microscaled_forward(const Tensor& hidden_states, const Tensor& top_k_index);
   Tensor batched_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) const;
   Tensor grouped_linear(const Tensor& input, const Linear& linear, const Tensor& selected_biases,
                         const Tensor& offsets) const;

@@ -8,12 +8,15 @@
 #include "family/registry.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/model_setup.h"
+#include "framework/transformers/converted_model.h"
 #include "framework/transformers/generation/assistant_model.h"
 #include "framework/transformers/generation/assisted_decoding.h"
 #include "framework/transformers/generation/beam_search.h"
 #include "framework/transformers/generation/prompt_lookup.h"
 #include "framework/transformers/generation/sampling.h"
+#include "framework/transformers/packed_model.h"
 #include "ghost/session.h"
+#include "nn/layers.h"
 
 namespace memtape::transformers {
 namespace {
@@ -34,11 +37,47 @@ Result<TrainRecipe> loading(const Config& config, const GenerateRecipe& recipe) 
   return load;
 }
 
-Result<std::unique_ptr<family::PretrainedModel>> loaded(const Config& config,
-                                                        const GenerateRecipe& recipe) {
-  const Result<TrainRecipe> load = loading(config, recipe);
+Result<QuantizedModel> loaded(const Config& config, const GenerateRecipe& recipe) {
+  Result<TrainRecipe> load = loading(config, recipe);
   if (!load) return tl::unexpected(load.error());
-  return torch::new_model(config, *load);
+  const Result<StoredWeights> stored = stored_weights(config, recipe.gpu);
+  if (!stored) return tl::unexpected(stored.error());
+  switch (stored->kind) {
+    case StoredWeights::Kind::sixteen_bits: break;
+    case StoredWeights::Kind::bitsandbytes:
+      load->quantization = stored->bitsandbytes;
+      return load_quantized(config, *load, Arrives::packed);
+    case StoredWeights::Kind::packed: return load_packed(config, *load, stored->packed);
+    case StoredWeights::Kind::float8:
+    case StoredWeights::Kind::mxfp4: return load_converted(config, *load, *stored);
+  }
+  auto model = torch::new_model(config, *load);
+  if (!model) return tl::unexpected(model.error());
+  return QuantizedModel{std::move(*model), 0, {}};
+}
+
+/// Of the layers that GPTQ or AWQ packed, as 16 bits.
+Bytes largest_packed_layer(family::PretrainedModel& model) {
+  Bytes most = 0;
+  for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
+    if (const nn::Projection* const layer = module.node->projection;
+        layer && layer->kernel && layer->weight.dtype() == DType::int32)
+      most = std::max(most, bytes_of(DType::float16, layer->in_features * layer->out_features));
+  return most;
+}
+
+/// What the weights take, with the buffers that packed layers have in their place.
+void count_weights(GenerateRun& run, const QuantizedModel& loaded) {
+  const torch::StaticBytes statics = torch::count_statics(*loaded.model);
+  run.parameters = statics.parameters + loaded.packed_away;
+  run.parameter_bytes = statics.parameter_bytes;
+  for (const nn::NamedModule& module : nn::named_modules(loaded.model->tree.root())) {
+    const bool is_packed = module.node->projection && module.node->projection->kernel;
+    if (is_packed || module.name.ends_with(".experts"))
+      for (const nn::ModuleNode::Named& buffer : module.node->buffers)
+        run.parameter_bytes += buffer.tensor.nbytes();
+  }
+  run.most_unpacked = largest_packed_layer(*loaded.model);
 }
 
 std::int64_t logits_vocabulary(const Config& config) {
@@ -92,7 +131,7 @@ Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& rec
   const ghost::GradMode no_grad(false);
   const auto model = loaded(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  std::unique_ptr<family::PretrainedModel> assistant;
+  QuantizedModel assistant;
   if (recipe.assistant) {
     auto built = loaded(*recipe.assistant->config, recipe);
     if (!built) return tl::unexpected(built.error());
@@ -100,12 +139,10 @@ Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& rec
   }
   session.tape.empty_cache();
   GenerateRun run;
-  const torch::StaticBytes statics = torch::count_statics(**model);
-  run.parameters = statics.parameters;
-  run.parameter_bytes = statics.parameter_bytes;
-  run.sliding_windows = (*model)->sliding_windows();
+  count_weights(run, *model);
+  run.sliding_windows = model->model->sliding_windows();
   const std::unique_ptr<Generation> generation =
-      generation_mode(**model, assistant.get(), config, recipe);
+      generation_mode(*model->model, assistant.model.get(), config, recipe);
   generation->run();
   if (session.error) return tl::unexpected(*session.error);
   session.finished = true;

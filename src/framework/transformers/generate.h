@@ -13,6 +13,7 @@
 #include "family/pretrained.h"
 #include "framework/torch/train_loop.h"
 #include "ghost/session.h"
+#include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "workload/step_choices.h"
 
@@ -36,6 +37,8 @@ struct AssistantRecipe {
 
 struct GenerateRecipe {
   Release release = {};
+  /// What decides how a quantized checkpoint is loaded; without one, a GPU that is new enough.
+  std::optional<Gpu> gpu = {};
   DType dtype = DType::bfloat16;
   AttentionChoice attention = AttentionChoice::sdpa;
   std::int64_t batch_size = 1, prompt_length = 512, max_new_tokens = 20;
@@ -59,6 +62,8 @@ struct GenerateRun {
   Tape tape;
   std::int64_t parameters = 0;
   Bytes parameter_bytes = 0;
+  /// The largest weight that a kernel unpacks to multiply by it; other kernels unpack none.
+  Bytes most_unpacked = 0;
   std::vector<std::int64_t> sliding_windows;  ///< one for each layer; empty: there are none
   /// Layers that were assumed to be equal differ, so the run is not valid.
   bool layers_differ = false;

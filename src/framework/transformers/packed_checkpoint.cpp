@@ -25,11 +25,12 @@ std::string backend_of(const Config& quantization, std::string_view method) {
 bool is_auto(std::string_view backend) { return backend == "auto" || backend == "auto_trainable"; }
 
 /// Of the kernels that can be trained, all of GPTQ's multiply alike.
-Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantization) {
+Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantization,
+                                   PackedUse use) {
   constexpr std::array<std::string_view, 4> kTrainable{"triton", "torch", "torch_aten",
                                                        "torch_fused"};
   const std::string backend = backend_of(quantization, "gptq");
-  if (!is_auto(backend) &&
+  if (use == PackedUse::training && !is_auto(backend) &&
       std::find(kTrainable.begin(), kTrainable.end(), backend) == kTrainable.end())
     return tl::unexpected(bad_input("gptqmodel's kernel " + backend + " cannot be trained",
                                     config.where() + ": quantization_config: backend",
@@ -42,7 +43,7 @@ Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantizat
   return packed;
 }
 
-Result<PackedCheckpoint> read_awq(const Config& config, const Config& quantization) {
+Result<PackedCheckpoint> read_awq(const Config& config, const Config& quantization, PackedUse use) {
   const std::string version = quantization.text({"version", "format"}, "gemm");
   if (version != "gemm" && version != "GEMM")
     return not_modelled(config, "AWQ's packing " + version + " is not modelled", "gemm");
@@ -54,7 +55,7 @@ Result<PackedCheckpoint> read_awq(const Config& config, const Config& quantizati
   const std::string backend = backend_of(quantization, "awq");
   if (backend == "gemm")
     packed.awq_kernel = AwqKernel::cuda;
-  else if (!is_auto(backend) && backend != "gemm_triton")
+  else if (use == PackedUse::training && !is_auto(backend) && backend != "gemm_triton")
     return not_modelled(config, "training over AWQ's kernel " + backend + " is not modelled",
                         R"("backend": "gemm" or "gemm_triton")");
   packed.not_converted = quantization.texts("modules_to_not_convert");
@@ -63,12 +64,12 @@ Result<PackedCheckpoint> read_awq(const Config& config, const Config& quantizati
 
 }  // namespace
 
-Result<std::optional<PackedCheckpoint>> packed_checkpoint(const Config& config) {
+Result<std::optional<PackedCheckpoint>> packed_checkpoint(const Config& config, PackedUse use) {
   const Config quantization = config.object("quantization_config");
   const std::string method = quantization.text("quant_method", "");
   if (method != "gptq" && method != "awq") return std::optional<PackedCheckpoint>();
   Result<PackedCheckpoint> packed =
-      method == "gptq" ? read_gptq(config, quantization) : read_awq(config, quantization);
+      method == "gptq" ? read_gptq(config, quantization, use) : read_awq(config, quantization, use);
   if (!packed) return tl::unexpected(packed.error());
   packed->group_size = quantization.integer({"group_size", "q_group_size"}, 128);
   if (packed->group_size != -1 && packed->group_size < 1)
@@ -82,11 +83,7 @@ std::vector<std::string> quantized_checkpoint_warnings(const Config& config) {
   const Config quantization = config.object("quantization_config");
   const std::string method = quantization.text("quant_method", "");
   std::vector<std::string> warnings;
-  if (method == "gptq" || method == "awq")
-    warnings.emplace_back(
-        "importing gptqmodel sets PYTORCH_ALLOC_CONF=expandable_segments:True,"
-        "max_split_size_mb:256,garbage_collection_threshold:0.7, which torch obeys when nothing is "
-        "on the GPU yet; set it here for what is reserved then");
+  if (method == "gptq" || method == "awq") warnings.emplace_back(kGptqmodelAllocator);
   if (method == "awq" && is_auto(backend_of(quantization, method)))
     warnings.emplace_back(
         "AWQ is taken to multiply by gptqmodel's Triton kernel, which is what there is without a "

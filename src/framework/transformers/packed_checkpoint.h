@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,8 +25,18 @@ struct PackedCheckpoint {
   std::vector<std::string> not_converted{};  ///< for AWQ: modules_to_not_convert
 };
 
+/// Some kernels of gptqmodel can be run and not trained.
+enum class PackedUse : std::uint8_t { training, inference };
+
 /// It is empty for a checkpoint of plain weights.
-Result<std::optional<PackedCheckpoint>> packed_checkpoint(const Config& config);
+Result<std::optional<PackedCheckpoint>> packed_checkpoint(const Config& config,
+                                                          PackedUse use = PackedUse::training);
+
+/// What importing gptqmodel does to torch's allocator.
+inline constexpr std::string_view kGptqmodelAllocator =
+    "importing gptqmodel sets PYTORCH_ALLOC_CONF=expandable_segments:True,"
+    "max_split_size_mb:256,garbage_collection_threshold:0.7, which torch obeys when nothing is "
+    "on the GPU yet; set it here for what is reserved then";
 
 /// What is assumed about a checkpoint that holds other than plain weights.
 std::vector<std::string> quantized_checkpoint_warnings(const Config& config);

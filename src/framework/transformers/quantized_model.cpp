@@ -108,7 +108,8 @@ Result<void> check_layers(const std::vector<ModuleNode::Named>& parameters,
 
 }  // namespace
 
-Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe) {
+Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe,
+                                      Arrives arrives) {
   ghost::Session& session = ghost::session();
   session.skipping = true;  // torch.device("meta")
   auto built = torch::new_model(config, recipe);
@@ -124,10 +125,12 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
                    [](const auto& a, const auto& b) { return loads_before(a.name, b.name); });
   Tensor dynamic_map;  // functional.name2qmap, for the life of the process
   for (const ModuleNode::Named& p : parameters) {
-    take_memory(p.tensor, Category::parameter);
     const auto found = quantized.find(p.tensor.ptr().get());
+    if (found == quantized.end() || arrives == Arrives::in_16_bits)
+      take_memory(p.tensor, Category::parameter);
     if (found == quantized.end()) continue;
     if (recipe.quantization->int8) {
+      if (arrives == Arrives::packed) p.tensor.impl().dtype = DType::float16;  // nothing to cast
       quantize_to_int8(*found->second, *recipe.quantization);
       continue;
     }

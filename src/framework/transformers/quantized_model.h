@@ -5,6 +5,7 @@
 // peft does to such a model before training.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/result.h"
@@ -23,7 +24,12 @@ struct QuantizedModel {
   ghost::Tensor dynamic_map;  ///< bitsandbytes.functional.name2qmap
 };
 
-Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe);
+/// Whether the checkpoint holds 16-bit weights, which are packed one by one as they arrive, or
+/// weights that bitsandbytes packed before.
+enum class Arrives : std::uint8_t { in_16_bits, packed };
+
+Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe,
+                                      Arrives arrives = Arrives::in_16_bits);
 
 /// Whether peft.prepare_model_for_kbit_training is assumed to be called. trl's trainers do not call
 /// it, and programs over FSDP do not either, because their flat tensors have one dtype.

@@ -8,6 +8,7 @@
 
 #include "allocator/placement.h"
 #include "framework/transformers/generation_flags.h"
+#include "framework/transformers/stored_weights.h"
 #include "ghost/device_traits.h"
 #include "mesh/torch_support.h"
 #include "model/type_of.h"
@@ -64,6 +65,7 @@ Result<GenerateRecipe> recipe_of(const ServeRequest& request) {
   FlagReader flags(options);
   GenerateRecipe recipe;
   recipe.release = request.release;
+  recipe.gpu = request.device.gpu;
   recipe.dtype = kDtypeValues[flags.choice("dtype", kDtypes)];
   recipe.attention = kAttentionValues[flags.choice("attention", kAttentions)];
   recipe.batch_size = flags.integer("batch-size", recipe.batch_size, kCount);
@@ -181,17 +183,22 @@ Result<GenerateRun> run_generate(const ServeRequest& request) {
 
 namespace {
 
-/// Weights are taken to be held in --dtype.
-void warn_of_quantization(const Config& config, std::vector<std::string>& warnings) {
-  const std::string method = config.object("quantization_config").text("quant_method", "");
-  if (method == "mxfp4")
-    warnings.emplace_back(
-        "the checkpoint's experts are MXFP4: answered as transformers without triton and kernels "
-        "loads them, in 16 bits; with both they take a quarter");
-  else if (!method.empty())
-    warnings.push_back("the checkpoint is quantized (" + method +
-                       "), which is not modelled under generate(): answered in 16 bits, which is "
-                       "more than it takes");
+/// How the weights of a quantized checkpoint lie on the GPU, and how sure that is.
+Result<void> add_stored_weights(const ServeRequest& request, const GenerateRun& run,
+                                ServeAnswer& answer) {
+  const Result<StoredWeights> stored = stored_weights(*request.config, request.device.gpu);
+  if (!stored) return tl::unexpected(stored.error());
+  answer.warnings.insert(answer.warnings.end(), stored->assumed.begin(), stored->assumed.end());
+  const Bytes peak = answer.ranks.front().peak_device_bytes;
+  constexpr int kAnswered = 16;
+  const Bytes unknown = run.parameter_bytes / kAnswered * (kAnswered - stored->least_bits);
+  if (unknown > 0)
+    answer.bounds = Bounds{peak - unknown, peak, {"how the quantized weights lie on the GPU"}};
+  const Bytes unpacked =
+      std::min(run.most_unpacked, answer.ranks.front().at_peak[Category::temporary]);
+  if (unpacked > 0)
+    answer.bounds = Bounds{peak - unpacked, peak, {"whether a kernel unpacks the weight it reads"}};
+  return {};
 }
 
 }  // namespace
@@ -249,7 +256,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   rank.phases.emplace_back("decode", peaks.decode);
   answer.ranks.push_back(std::move(rank));
   if (request.device.gpu && runs_rocm(*request.device.gpu)) answer.warnings.emplace_back(kRocm);
-  warn_of_quantization(*request.config, answer.warnings);
+  if (const auto read = add_stored_weights(request, *run, answer); !read)
+    return tl::unexpected(read.error());
   if (recipe->assistant) answer.warnings.emplace_back(kAssistantPolicy);
   return answer;
 }
