@@ -26,12 +26,69 @@ inline constexpr Change kVllmRunsAllModelsOnV2{
     "All models run on the second model runner.",
     "vllm/config/vllm.py:VllmConfig.use_v2_model_runner"};
 
+inline constexpr Change kVllmSizesGraphsByBatch{
+    Package::vllm,
+    {0, 10, 0},
+    "CUDA graphs reach to twice the requests, at most 512 tokens; before, the V1 engine captured "
+    "all sizes to 512.",
+    "vllm/config.py:SchedulerConfig.cuda_graph_sizes"};
+
+inline constexpr Change kVllmCapturesWholeDecodes{
+    Package::vllm,
+    {0, 11, 0},
+    "Beside the pieces between attention layers, whole steps of decoding are captured "
+    "(FULL_AND_PIECEWISE).",
+    "vllm/config/__init__.py:VllmConfig.__post_init__"};
+
+inline constexpr Change kVllmConnectsBeforeItsSnapshot{
+    Package::vllm,
+    {0, 11, 0},
+    "Ranks are connected before the first snapshot of memory, so that what NCCL takes then comes "
+    "on top of the share of the GPU.",
+    "vllm/v1/worker/gpu_worker.py:Worker.init_device"};
+
+inline constexpr Change kVllmCapturesCoarserSizes{
+    Package::vllm,
+    {0, 11, 1},
+    "Above 256 tokens every 16th size is captured; before, every 8th.",
+    "vllm/config/vllm.py:VllmConfig._set_cudagraph_sizes"};
+
+inline constexpr Change kVllmCapturesAdaptersApart{
+    Package::vllm,
+    {0, 11, 1},
+    "With room for adapters, every graph is captured with and without them "
+    "(cudagraph_specialize_lora); before, only with them.",
+    "vllm/v1/cudagraph_dispatcher.py:CudagraphDispatcher.initialize_cudagraph_keys"};
+
+inline constexpr Change kVllmMasksLogitsInPlace{
+    Package::vllm,
+    {0, 17, 0},
+    "The sampler masks logits in place (Triton); before, it sorted them.",
+    "vllm/v1/sample/ops/topk_topp_sampler.py:apply_top_k_top_p"};
+
+inline constexpr Change kVllmTakesMoreOfTheDevice{
+    Package::vllm,
+    {0, 20, 0},
+    "92 % of a GPU is taken, and the first model runner takes an estimate of the CUDA graphs off "
+    "the cache; before, 90 %, and graphs came on top.",
+    "vllm/config/cache.py, vllm/envs.py:VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"};
+
+inline constexpr Change kVllmRunsOnCuda13{Package::vllm,
+                                          {0, 20, 0},
+                                          "The wheels are built for CUDA 13; before, for CUDA 12.",
+                                          "vllm/envs.py:VLLM_MAIN_CUDA_VERSION"};
+
 inline constexpr Change kVllmWorkerCountsTheDevice{
     Package::vllm,
+    {0, 27, 0},
+    "The worker counts what the device has less of; before, what torch's peak rose by.",
+    "vllm/v1/worker/gpu_worker.py:Worker.determine_available_memory (total_consumed)"};
+
+inline constexpr Change kVllmEstimatesGraphsOfV2{
+    Package::vllm,
     {0, 29, 0},
-    "The worker counts what the device has less of, 92 % of a GPU is taken, and the sampler masks "
-    "logits in place; before, the worker counted torch's peak, and 90 % was taken.",
-    "vllm/v1/worker/gpu_worker.py, vllm/config/cache.py"};
+    "The second model runner estimates its CUDA graphs, too; before, it took them to be nothing.",
+    "vllm/v1/worker/gpu/cudagraph_utils.py:profile_cudagraph_memory"};
 
 inline constexpr Change kVllmServesNoOrderOfActivations{
     Package::vllm,

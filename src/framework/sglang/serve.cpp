@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "framework/sglang/memory_pool.h"
+#include "framework/vllm/graph_memory.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/nccl.h"
 #include "model/type_of.h"
@@ -22,8 +23,10 @@ struct RankRun {
   vllm::Settings settings;
   Startup startup;
   PoolPlan pools;
+  vllm::Executables executables;              ///< those of the graphs for decoding
   Bytes available_before = 0, available = 0;  ///< free before and after loading
 
+  Bytes graphs() const { return startup.graph_pool + executables.usual; }
   /// For activations, graphs and all that comes later.
   Bytes left() const { return available - pools.bytes(); }
 };
@@ -40,6 +43,8 @@ Result<std::vector<RankRun>> run_stages(const Config& config, const ServerArgs& 
     Result<Startup> startup = run_startup(config, args, run.settings, quantization->get());
     if (!startup) return tl::unexpected(startup.error());
     run.startup = *std::move(startup);
+    run.executables = vllm::executables_of(args.decode_graphs * run.startup.graph_kernels, false,
+                                           run.settings.device);
     const Bytes given = run.settings.device.total - run.settings.device.context;
     run.available_before = given - run.startup.reserved_before;
     run.available = given - run.startup.loaded.reserved;
@@ -125,11 +130,11 @@ ServeRank rank_report(const RankRun& run, const ServerArgs& args, int stage,
   rank.stage = stage;
   const Startup& s = run.startup;
   const bool starts = run.pools.tokens > 0;
-  const Bytes activations = starts ? s.activation_peak : 0, graphs = starts ? s.graph_pool : 0;
+  const Bytes activations = starts ? s.activation_peak : 0, graphs = starts ? run.graphs() : 0;
   rank.weights_bytes = s.weights_bytes;
   rank.activation_peak_bytes = s.activation_peak;
   rank.non_torch_bytes = run.settings.device.context;
-  rank.cuda_graph_bytes = s.graph_pool;
+  rank.cuda_graph_bytes = run.graphs();
   rank.kv_cache = kv_report(run, args, user_tokens);
   rank.peak_device_bytes =
       rank.non_torch_bytes + s.loaded.reserved + run.pools.bytes() + activations + graphs;
@@ -170,45 +175,76 @@ std::string start_failure(const RankRun& run, const ServerArgs& args) {
   }
   if (run.pools.cells.state > 0 && run.pools.max_running_requests == 0)
     return fmt::format("{} slots of recurrent states serve no request", run.pools.state_slots);
-  const Bytes needed = run.startup.activation_peak + run.startup.graph_pool;
+  const Bytes needed = run.startup.activation_peak + run.graphs();
   if (needed > run.left())
     return fmt::format("a prefill chunk of {} tokens and the CUDA graphs take {}, {} are left",
                        args.chunked_prefill_size, gib(needed), gib(run.left()));
   return {};
 }
 
-/// NCCL's buffers are there before the pools are made: the pools are smaller by them.
-Bytes add_bounds(ServeAnswer& answer, const ServerArgs& args) {
-  const auto fullest = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
-  const Bytes peak = fullest->peak_device_bytes;
-  Bounds bounds{peak, peak, {}};
-  Bytes most = 0;
+/// What is not known exactly. NCCL's buffers are there before the pools are made: the pools are
+/// smaller by them. Graphs come on top of the pools.
+struct Uncertain {
+  Bytes connections = 0, graphs = 0, less = 0;
+  std::vector<std::string> causes;
+};
+
+void add_connections(const ServerArgs& args, Uncertain& found) {
   const auto connect = [&](const char* name, int ranks, Traffic traffic) {
     if (ranks < 2) return;
     const MemoryRange range = nccl_memory({name, ranks, traffic}, args.model.device.traits.major);
-    most += range.high;
-    bounds.causes.push_back(
+    found.connections += range.high;
+    found.causes.push_back(
         fmt::format("NCCL for {} of {} ranks takes {} to {} of what are the "
                     "pools' here, and the custom all-reduce its buffers",
                     name, ranks, human_bytes(range.low), human_bytes(range.high)));
   };
   connect("tp", args.model.parallel.tp, Traffic::collective);
   connect("pp", args.model.parallel.pp, Traffic::neighbours);
-  if (args.cuda_graphs)
-    bounds.causes.emplace_back(
-        "what the driver takes for the executables of CUDA graphs is not modelled: part of what is "
-        "left beside the pools");
-  answer.bounds = std::move(bounds);
-  return most;
+}
+
+void add_graphs(const RankRun& run, const ServerArgs& args, Uncertain& found) {
+  const auto& [usual, range] = run.executables;
+  if (usual > 0) {
+    found.graphs += range.high - usual;
+    found.less += usual - range.low;
+    found.causes.push_back(fmt::format(
+        "what the driver keeps for {} CUDA graphs is taken to be {} of their {}: between {} and {}",
+        args.decode_graphs, human_bytes(usual), human_bytes(run.graphs()), human_bytes(range.low),
+        human_bytes(range.high)));
+  }
+  if (args.prefill_graph_bytes == 0 || run.settings.device.given_outside) return;
+  found.graphs += args.prefill_graph_bytes;
+  found.causes.push_back(
+      fmt::format("the CUDA graphs of prefill are not modelled: SGLang keeps {} back for them",
+                  human_bytes(args.prefill_graph_bytes)));
+}
+
+Uncertain uncertain_of(const RankRun& run, const ServerArgs& args) {
+  Uncertain found;
+  add_connections(args, found);
+  add_graphs(run, args, found);
+  return found;
+}
+
+void add_bounds(ServeAnswer& answer, const std::vector<RankRun>& runs, const ServerArgs& args) {
+  const auto fullest = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
+  Uncertain uncertain =
+      uncertain_of(runs[static_cast<std::size_t>(fullest - answer.ranks.begin())], args);
+  const Bytes peak = fullest->peak_device_bytes;
+  answer.bounds =
+      Bounds{peak - uncertain.less, peak + uncertain.graphs, std::move(uncertain.causes)};
 }
 
 /// Where what is uncertain may leave too little beside the pools.
-std::string start_doubt(const RankRun& run, const ServerArgs& args, Bytes most) {
-  const Bytes needed = run.startup.activation_peak + run.startup.graph_pool;
+std::string start_doubt(const RankRun& run, const ServerArgs& args) {
+  const Uncertain uncertain = uncertain_of(run, args);
+  const Bytes needed = run.startup.activation_peak + run.graphs();
+  const Bytes most = uncertain.connections + uncertain.graphs;
   if (most == 0 || needed + most <= run.left()) return {};
   return fmt::format(
       "a prefill chunk of {} tokens and the CUDA graphs take {} of the {} beside the "
-      "pools, NCCL up to {} more",
+      "pools, and what is not known exactly up to {} more",
       args.chunked_prefill_size, gib(needed), gib(run.left()), gib(most));
 }
 
@@ -267,9 +303,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, *args, runs->front().pools);
   add_remarks(answer, *args, runs->front().pools);
-  const Bytes uncertain = add_bounds(answer, *args);
+  add_bounds(answer, *runs, *args);
   for (const RankRun& run : *runs)
-    if (answer.doubt.empty()) answer.doubt = start_doubt(run, *args, uncertain);
+    if (answer.doubt.empty()) answer.doubt = start_doubt(run, *args);
   return answer;
 }
 

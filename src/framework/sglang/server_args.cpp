@@ -262,6 +262,8 @@ class Reader {
     a_.chunked_prefill_size = defaults.chunked_prefill_size > 0 ? defaults.chunked_prefill_size
                                                                 : input.max_prefill_tokens;
     a_.graph_max_batch = defaults.graph_max_batch;
+    a_.decode_graphs = defaults.decode_graphs;
+    a_.prefill_graph_bytes = static_cast<Bytes>(defaults.prefill_graph_mib) << 20;
     a_.model.max_num_batched_tokens = a_.chunked_prefill_size;
     a_.model.max_num_seqs = a_.graph_max_batch;
     const double share = defaults.mem_fraction_static * share_beside_vision();

@@ -20,6 +20,8 @@ struct ServerArgs {
   Release release;
   double mem_fraction_static = 0;
   std::int64_t context_length = 0, chunked_prefill_size = 0, graph_max_batch = 0, page_size = 1;
+  std::int64_t decode_graphs = 0;  ///< how many batches are captured
+  Bytes prefill_graph_bytes = 0;   ///< what SGLang keeps back for the graphs of prefill
   std::optional<std::int64_t> max_running_requests, max_total_tokens, max_mamba_cache_size;
   double swa_full_tokens_ratio = 0.8, mamba_full_memory_ratio = 0.9;
   bool radix_cache = true;

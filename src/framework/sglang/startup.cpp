@@ -2,6 +2,7 @@
 #include "framework/sglang/startup.h"
 
 #include "framework/sglang/expert_location.h"
+#include "framework/vllm/captured_kernels.h"
 #include "framework/vllm/layers/rotary.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
@@ -48,13 +49,16 @@ class Worker {
   /// A chunk of several prompts' tokens; logits of the last token of one.
   void prefill() { run(settings_.max_num_batched_tokens, 1); }
 
-  /// The largest decoding batch, in the pool that all graphs share.
-  void capture(std::int64_t batch) {
+  /// The largest decoding batch, in the pool that all graphs share; how many kernels it holds.
+  std::int64_t capture(std::int64_t batch) {
     constexpr StreamId kPool = 2;
     const StreamId own = ghost::session().stream;
+    const std::size_t from = ghost::session().tape.events.size();
     ghost::session().stream = kPool;
     run(batch, batch);
     ghost::session().stream = own;
+    // SGLang's norms are kernels of their own.
+    return vllm::captured_kernels(ghost::session().tape, from, true);
   }
 
  private:
@@ -149,7 +153,7 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
     session.tape.empty_cache();
     stages.settled = stages.captured = at();
     if (args.cuda_graphs) {
-      worker.capture(args.graph_max_batch);
+      startup.graph_kernels = worker.capture(args.graph_max_batch);
       stages.captured = at();
     }
     session.finished = true;

@@ -18,10 +18,11 @@ namespace memtape::sglang {
 struct Startup {
   Bytes weights_bytes = 0;  ///< the storages of all parameters and buffers
   Bytes parameter_bytes = 0;
-  Bytes reserved_before = 0;  ///< at the moment when the free memory is first asked for
-  Levels loaded;              ///< when the model is loaded and the cache is empty
-  Bytes activation_peak = 0;  ///< what a whole chunk adds to that
-  Bytes graph_pool = 0;       ///< what the graphs for decoding reserve
+  Bytes reserved_before = 0;       ///< at the moment when the free memory is first asked for
+  Levels loaded;                   ///< when the model is loaded and the cache is empty
+  Bytes activation_peak = 0;       ///< what a whole chunk adds to that
+  Bytes graph_pool = 0;            ///< what the graphs for decoding reserve
+  std::int64_t graph_kernels = 0;  ///< those of one such graph
   std::vector<vllm::KvLayer> kv_layers;
 };
 

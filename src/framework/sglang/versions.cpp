@@ -70,40 +70,60 @@ double reserve_by_device(const DefaultsInput& in) {
   return 32 * kMiBPerGiB;
 }
 
-/// generate_prefill_cuda_graph_batch_sizes: how many sizes there are.
-std::int64_t prefill_graphs(std::int64_t most) {
-  struct Run {
-    std::int64_t first, last, step;
-  };
-  constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
-  constexpr std::array kRuns{Run{4, 32, 4},      Run{48, 256, 16},     Run{288, 512, 32},
-                             Run{576, 1024, 64}, Run{1280, 4096, 256}, Run{4608, kNoEnd, 512}};
+/// Sizes of graphs, `step` apart.
+struct Run {
+  std::int64_t first, last, step;
+};
+constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+
+/// How many sizes there are up to `most`.
+std::int64_t sizes_up_to(std::int64_t most, std::span<const Run> runs) {
   std::int64_t count = 0;
-  for (const Run& run : kRuns) {
+  for (const Run& run : runs) {
     const std::int64_t last = std::min(run.last, most);
     if (last >= run.first) count += (last - run.first) / run.step + 1;
   }
   return count;
 }
 
+/// generate_prefill_cuda_graph_batch_sizes.
+std::int64_t prefill_graphs(std::int64_t most) {
+  constexpr std::array kRuns{Run{4, 32, 4},      Run{48, 256, 16},     Run{288, 512, 32},
+                             Run{576, 1024, 64}, Run{1280, 4096, 256}, Run{4608, kNoEnd, 512}};
+  return sizes_up_to(most, kRuns);
+}
+
+/// generate_decode_cuda_graph_batch_sizes; before 0.5.3 get_batch_sizes_to_capture of
+/// model_executor/cuda_graph_runner.py.
+std::int64_t decode_graphs(const Release& release, std::int64_t most) {
+  constexpr std::array kRuns{Run{1, 2, 1}, Run{4, 12, 4}, Run{16, 256, 8}, Run{272, 496, 16},
+                             Run{512, kNoEnd, 32}};
+  constexpr std::array kOldRuns{Run{1, 2, 1}, Run{4, 8, 4}, Run{16, 256, 8}, Run{272, kNoEnd, 16}};
+  if (release.has(changes::kSglangReservesByUse)) return sizes_up_to(most, kRuns);
+  return sizes_up_to(most, kOldRuns);
+}
+
+/// What the graphs of prefill are taken to need, in MiB.
+double reserve_for_prefill_graphs(const Release& release, const DefaultsInput& in,
+                                  std::int64_t chunk) {
+  constexpr double kPerGraph = 8, kOfMla = 1.5 * kMiBPerGiB;
+  if (!release.has(changes::kSglangReservesForPrefillGraphs) || !in.prefill_graphs) return 0;
+  if (in.mla) return kOfMla;
+  const std::int64_t most = std::min(chunk, in.prefill_graph_max.value_or(chunk));
+  return static_cast<double>(prefill_graphs(most)) * kPerGraph;
+}
+
 /// The reserve in MiB for activations, graphs and what ranks need to talk.
 double reserve_by_use(const Release& release, const DefaultsInput& in, const Defaults& chosen) {
-  constexpr double kMetadata = 512, kPerToken = 1.5, kPerSequence = 2, kPerPrefillGraph = 8;
+  constexpr double kMetadata = 512, kPerToken = 1.5, kPerSequence = 2;
   constexpr double kLeastTokens = 2048, kLargeDevice = 60 * kMiBPerGiB;
-  constexpr std::int64_t kMostMlaTokens = 8192;
   const auto tokens = static_cast<double>(
       chosen.chunked_prefill_size > 0 ? chosen.chunked_prefill_size : in.max_prefill_tokens);
   double reserve = kMetadata + std::max(tokens, kLeastTokens) * kPerToken;
   reserve += in.tp * in.pp / 8.0 * kMiBPerGiB;
   if (in.graphs || !release.has(changes::kSglangFillsSmallDevices))
     reserve += static_cast<double>(chosen.graph_max_batch) * kPerSequence;
-  if (release.has(changes::kSglangReservesForPrefillGraphs) && in.prefill_graphs) {
-    std::int64_t most = in.mla ? std::min(kMostMlaTokens, chosen.chunked_prefill_size)
-                               : chosen.chunked_prefill_size;
-    most = std::min(most, in.prefill_graph_max.value_or(most));
-    reserve += in.mla ? kPerToken * kMiBPerGiB
-                      : static_cast<double>(prefill_graphs(most)) * kPerPrefillGraph;
-  }
+  reserve += chosen.prefill_graph_mib;
   return in.gpu_mib > kLargeDevice ? std::max(reserve, 10 * kMiBPerGiB) : reserve;
 }
 
@@ -123,6 +143,8 @@ Defaults defaults_of(const Release& release, const DefaultsInput& in) {
   if (release.has(changes::kSglangFillsSmallDevices) && !in.graph_max_batch &&
       in.max_running_requests)
     chosen.graph_max_batch = std::min(chosen.graph_max_batch, *in.max_running_requests);
+  chosen.decode_graphs = in.graphs ? decode_graphs(release, chosen.graph_max_batch) : 0;
+  chosen.prefill_graph_mib = reserve_for_prefill_graphs(release, in, chosen.chunked_prefill_size);
   if (!release.has(changes::kSglangReservesByDevice)) {
     chosen.mem_fraction_static = share_of_table(in.tp);
     return chosen;

@@ -13,13 +13,16 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// 1, 2, 4, every 8 below 256, then every 16.
-Sizes grid(std::int64_t most) {
-  constexpr std::int64_t kFine = 256, kFineStep = 8, kCoarseStep = 16;
+constexpr std::int64_t kFineStep = 8;
+
+/// 1, 2, 4, every 8 below 256, then every 16, in older releases every 8.
+Sizes grid(const Settings& s, std::int64_t most) {
+  constexpr std::int64_t kCoarseStep = 16;
+  const std::int64_t fine = s.release.has(changes::kVllmCapturesCoarserSizes) ? 256 : most;
   Sizes sizes;
   for (const std::int64_t size : {1, 2, 4})
     if (size <= most) sizes.push_back(size);
-  for (std::int64_t size = kFineStep; size <= most; size += size < kFine ? kFineStep : kCoarseStep)
+  for (std::int64_t size = kFineStep; size <= most; size += size < fine ? kFineStep : kCoarseStep)
     sizes.push_back(size);
   return sizes;
 }
@@ -37,7 +40,7 @@ Sizes decode_sizes(const Settings& s, std::int64_t platform_most, std::int64_t m
   const std::int64_t length = decode_length(s);
   if (length == 1) return s.max_num_seqs <= most ? Sizes{s.max_num_seqs} : Sizes{};
   const std::int64_t requests = std::min(s.max_num_seqs, platform_most);
-  Sizes counts = grid(requests), sizes;
+  Sizes counts = grid(s, requests), sizes;
   counts.push_back(requests);
   for (const std::int64_t count : counts)
     if (count * length <= most) sizes.push_back(count * length);
@@ -50,12 +53,24 @@ std::int64_t platform_limit(const Settings& s) {
   return s.device.traits.major == 10 ? kMostOfBlackwell : kMost;
 }
 
+/// The V0 engine captures batches until one holds all requests; the first V1 engines captured all
+/// sizes.
+Sizes sizes_of_old(const Settings& s) {
+  if (s.runner == Runner::v0)
+    return grid(s, (s.max_num_seqs + kFineStep - 1) / kFineStep * kFineStep);
+  const bool by_batch = s.release.has(changes::kVllmSizesGraphsByBatch);
+  const std::int64_t most =
+      by_batch ? std::min(s.max_num_seqs * 2, platform_limit(s)) : platform_limit(s);
+  return grid(s, std::min(most, s.max_num_batched_tokens));
+}
+
 Sizes default_sizes(const Settings& s, std::optional<std::int64_t> asked) {
+  if (!s.release.has(changes::kVllmCapturesCoarserSizes)) return sizes_of_old(s);
   const std::int64_t platform = platform_limit(s), tokens = s.max_num_batched_tokens;
   std::int64_t most = asked.value_or(std::min(s.max_num_seqs * decode_length(s) * 2, platform));
   const Sizes decoding = asked ? Sizes{} : decode_sizes(s, platform, most);
   most = std::min(most, tokens);
-  Sizes sizes = grid(most);
+  Sizes sizes = grid(s, most);
   if (tokens <= most) sizes.push_back(tokens);
   for (const std::int64_t size : decoding)
     if (size <= tokens) sizes.push_back(size);
@@ -102,8 +117,9 @@ Result<void> read_config(const std::string& text, Settings& s, std::string& mode
 
 Result<void> read_graphs(const ServeOptions& options, Settings& s) {
   s.enforce_eager = options.has("enforce-eager");
-  // The V0 engine compiles nothing (CompilationLevel.NO_COMPILATION) and captures its graphs when
-  // the cache is there already.
+  s.estimate_cuda_graphs = false;
+  // The V0 engine compiles nothing (CompilationLevel.NO_COMPILATION) and captures whole steps.
+  s.full_graphs = s.runner == Runner::v0 && !s.enforce_eager;
   if (s.enforce_eager || s.runner == Runner::v0) return {};
   const Result<std::int64_t> level = options.integer("optimization-level", 2, {0, 3});
   if (!level) return tl::unexpected(level.error());
@@ -111,8 +127,11 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s) {
   std::string mode = kLevels[static_cast<std::size_t>(*level)].mode;
   if (const std::string* text = options.find("compilation-config"))
     if (const Result<void> read = read_config(*text, s, mode); !read) return read;
-  s.estimate_cuda_graphs =
-      s.runner == Runner::v2 && options.text("estimate-cuda-graphs", "1") != "0";
+  if (mode == "FULL_AND_PIECEWISE" && !s.release.has(changes::kVllmCapturesWholeDecodes))
+    mode = "PIECEWISE";
+  const bool estimates = s.runner == Runner::v2 ? s.release.has(changes::kVllmEstimatesGraphsOfV2)
+                                                : s.release.has(changes::kVllmTakesMoreOfTheDevice);
+  s.estimate_cuda_graphs = estimates && options.text("estimate-cuda-graphs", "1") != "0";
   s.full_graphs = mode.starts_with("FULL");
   s.piecewise_graphs = mode.ends_with("PIECEWISE");
   return {};
@@ -124,6 +143,8 @@ Result<void> choose_capture_sizes(const ServeOptions& options, Settings& s) {
     Result<Sizes> sizes = sizes_of(*text);
     if (!sizes) return tl::unexpected(sizes.error());
     s.capture_sizes = *std::move(sizes);
+    const bool is_limit = !s.release.has(changes::kVllmCapturesCoarserSizes);
+    if (is_limit && s.capture_sizes.size() == 1) s.capture_sizes = grid(s, s.capture_sizes[0]);
   }
   std::optional<std::int64_t> most;
   if (options.has("max-cudagraph-capture-size")) {
@@ -143,16 +164,18 @@ Result<void> choose_capture_sizes(const ServeOptions& options, Settings& s) {
 std::vector<std::int64_t> full_graph_sizes(const Settings& s) {
   Sizes sizes;
   if (!s.full_graphs || s.capture_sizes.empty()) return sizes;
+  if (s.runner == Runner::v0) return s.capture_sizes;
   const std::int64_t length = decode_length(s), most = s.capture_sizes.back();
   for (const std::int64_t size : s.capture_sizes) {
     const std::int64_t rounded = (size + length - 1) / length * length;
     if (rounded <= s.max_num_seqs * length && rounded <= most) sizes.push_back(rounded);
   }
   sort_once(sizes);
-  if (!s.lora) return sizes;
-  Sizes twice;
-  for (const std::int64_t size : sizes) twice.insert(twice.end(), {size, size});
-  return twice;
+  return sizes;
+}
+
+std::int64_t captures_of_a_size(const Settings& s) {
+  return s.lora && s.release.has(changes::kVllmCapturesAdaptersApart) ? 2 : 1;
 }
 
 }  // namespace memtape::vllm

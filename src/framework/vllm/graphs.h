@@ -19,8 +19,11 @@ Result<void> read_graphs(const ServeOptions& options, Settings& settings);
 /// Chooses the sizes. The batch and the speculation must be known.
 Result<void> choose_capture_sizes(const ServeOptions& options, Settings& settings);
 
-/// The full graphs of decoding steps. If there is room for adapters, each is captured once without
-/// adapters and once with them (CudaGraphManager._init_candidates).
+/// The sizes of the full graphs, those of decoding steps.
 std::vector<std::int64_t> full_graph_sizes(const Settings& settings);
+
+/// If there is room for adapters, each size is captured once without adapters and once with them
+/// (CudaGraphManager._init_candidates, and the V1 runner's CudagraphDispatcher).
+std::int64_t captures_of_a_size(const Settings& settings);
 
 }  // namespace memtape::vllm

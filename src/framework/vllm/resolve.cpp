@@ -129,8 +129,8 @@ Result<KvDType> kv_dtype_of(const ServeOptions& options, const Config& config) {
   return kTypes[*given];
 }
 
-Result<double> utilization_of(const ServeOptions& options, bool counts_device) {
-  const double usual = counts_device ? 0.92 : 0.9;
+Result<double> utilization_of(const ServeOptions& options, const Release& release) {
+  const double usual = release.has(changes::kVllmTakesMoreOfTheDevice) ? 0.92 : 0.9;
   const Result<double> given = options.number("gpu-memory-utilization", usual);
   if (given && (*given <= 0 || *given > 1))
     return bad_input(fmt::format("{} is not a share of the GPU", *given),
@@ -198,7 +198,7 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
 }
 
 Result<void> read_cache(const ServeOptions& options, const Config& config, Settings& s) {
-  const Result<double> share = utilization_of(options, s.counts_device());
+  const Result<double> share = utilization_of(options, s.release);
   if (!share) return tl::unexpected(share.error());
   s.gpu_memory_utilization = *share;
   const Result<KvDType> kv = kv_dtype_of(options, config);
@@ -317,6 +317,7 @@ Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view eng
                      "name a GPU, or --gpu-memory-bytes N");
   facts.total = *total;
   facts.context = device.context_bytes();
+  facts.given_outside = device.context_override.has_value();
   facts.placement = device.placement;
   facts.allocator = device.allocator;
   return facts;

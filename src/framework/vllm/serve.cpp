@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/vllm/graph_memory.h"
 #include "framework/vllm/kernel_notes.h"
 #include "framework/vllm/kv_cache.h"
 #include "framework/vllm/outside_growth.h"
@@ -23,7 +24,11 @@ struct RankRun {
   Settings settings;
   Startup startup;
   StartupFigures figures;
+  GraphMemory graphs;
   Bytes requested = 0, available = 0;
+
+  /// What a step takes beside weights and cache.
+  Bytes transient() const { return std::max(figures.headroom, figures.warm_up); }
 };
 
 /// request_memory of v1/worker/utils.py; with older workers it was cut.
@@ -41,9 +46,9 @@ Bytes loaded_bytes(const RankRun& run) {
 /// loading and the profile run allocated, and what grew outside the allocator.
 Bytes left_for_cache(const RankRun& run) {
   const StartupFigures& f = run.figures;
-  if (run.settings.counts_device())
-    return run.requested - f.consumed - f.headroom - f.graph_estimate;
-  return run.requested - loaded_bytes(run) - f.torch_peak_increase - outside_growth(run.settings);
+  const Bytes beside_graphs = run.requested - run.graphs.estimate;
+  if (run.settings.counts_device()) return beside_graphs - f.consumed - f.headroom;
+  return beside_graphs - loaded_bytes(run) - f.torch_peak_increase - outside_growth(run.settings);
 }
 
 Result<RankRun> run_rank(const Config& config, const Settings& settings,
@@ -54,6 +59,7 @@ Result<RankRun> run_rank(const Config& config, const Settings& settings,
   if (!startup) return tl::unexpected(startup.error());
   run.startup = *std::move(startup);
   run.figures = play_startup(run.startup, settings);
+  run.graphs = graph_memory(run.startup, run.figures, settings);
   run.requested = requested_memory(settings);
   run.available = settings.kv_cache_memory_bytes.value_or(left_for_cache(run));
   return run;
@@ -126,22 +132,25 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   rank.stage = stage;
   rank.weights_bytes = run.startup.weights_bytes;
   rank.activation_peak_bytes = run.figures.torch_peak_increase;
-  rank.non_torch_bytes = run.settings.device.context;
+  // Recent workers count what grows beside the allocator with the rest.
+  const Bytes growth = run.settings.counts_device() ? 0 : outside_growth(run.settings);
+  rank.non_torch_bytes = run.settings.device.context + growth;
   rank.kv_cache = kv_report(plan);
   const Bytes idle = run.figures.profiled.allocated;
-  const Bytes reserved = run.figures.consumed + plan.bytes() + run.figures.headroom;
+  const Bytes in_use = plan.bytes() + run.transient() + run.graphs.pool;
   Levels peak;
-  peak.allocated = idle + plan.bytes() + run.figures.headroom;
-  peak.requested = peak.allocated;
-  peak.reserved = reserved;
+  peak.allocated = peak.requested = idle + in_use;
+  peak.reserved = run.figures.consumed + in_use;
   rank.peak = peak;
-  rank.peak_device_bytes = reserved + rank.non_torch_bytes;
+  rank.cuda_graph_bytes = run.graphs.total();
+  rank.peak_device_bytes = peak.reserved + run.graphs.executables.usual + rank.non_torch_bytes;
   const auto at = [&](Category category) -> Bytes& { return rank.at_peak[category]; };
   const Bytes repacked = run.startup.repacked_bytes;
   at(Category::parameter) = run.startup.parameter_bytes + repacked;
   at(Category::buffer) = run.startup.weights_bytes - run.startup.parameter_bytes;
   at(Category::kv_cache) = plan.bytes();
-  at(Category::activation) = run.figures.headroom;
+  at(Category::activation) = run.transient();
+  at(Category::cuda_graph) = rank.cuda_graph_bytes;
   at(Category::workspace) = run.figures.consumed - run.startup.weights_bytes - repacked;
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {
@@ -151,12 +160,11 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
        {run.figures.peak_allocated, run.figures.peak_allocated, run.figures.peak_reserved}}};
   rank.measured = {{"consumed_bytes", run.figures.consumed},
                    {"profile_headroom_bytes", run.figures.headroom},
-                   {"cuda_graph_estimate_bytes", run.figures.graph_estimate},
+                   {"cuda_graph_estimate_bytes", run.graphs.estimate},
                    {"model_memory_bytes", loaded_bytes(run)},
                    {"requested_memory_bytes", run.requested},
                    {"available_kv_cache_bytes", run.available}};
-  if (!run.settings.counts_device())
-    rank.measured.emplace_back("non_torch_increase_bytes", outside_growth(run.settings));
+  if (growth > 0) rank.measured.emplace_back("non_torch_increase_bytes", growth);
   return rank;
 }
 
@@ -208,29 +216,64 @@ std::string overflow(const RankRun& run, const KvPlan& plan, const ServeRank& ra
       gib(plan.bytes()), flag, gib(rank.peak_device_bytes - plan.bytes()), gib(s.device.total));
 }
 
-/// What the cache may have less than is told: NCCL's buffers, and what Inductor allocates.
+/// What is not known exactly: what the cache may have less than is told, and what may come on top of
+/// the share of the GPU, or be less there. Connections of ranks are one or the other.
 struct Uncertain {
-  Bytes most = 0;
+  Bytes off_cache = 0, on_top = 0, less = 0, connections = 0;
   std::vector<std::string> causes;
 };
 
-Uncertain uncertain_of(const RankRun& run) {
-  const Settings& s = run.settings;
-  Uncertain found;
+void add_connections(const Settings& s, Uncertain& found) {
+  const bool is_before = s.release.has(changes::kVllmConnectsBeforeItsSnapshot);
   const auto connect = [&](const char* name, int ranks, Traffic traffic) {
-    if (ranks < 2 || !s.counts_device()) return;  // older workers' growth has been measured
+    if (ranks < 2 || !is_before) return;  // older workers' growth has been measured
     const MemoryRange range = nccl_memory({name, ranks, traffic}, s.device.traits.major);
-    found.most += range.high;
+    found.connections += range.high;
     found.causes.push_back(
-        fmt::format("NCCL for {} of {} ranks takes {} to {} of what is the KV "
-                    "cache's here",
+        fmt::format("NCCL for {} of {} ranks takes {} to {}, on top of the share of the GPU or of "
+                    "what is the KV cache's here",
                     name, ranks, human_bytes(range.low), human_bytes(range.high)));
   };
   connect("tp", s.parallel.tp, Traffic::collective);
   connect("pp", s.parallel.pp, Traffic::neighbours);
   if (s.parallel.expert_parallel) connect("ep", s.parallel.tp * s.parallel.dp, Traffic::all_to_all);
+}
+
+/// Releases that take an estimate of the graphs off the cache take what the driver keeps with it.
+void add_graphs(const RankRun& run, Uncertain& found) {
+  const GraphMemory& graphs = run.graphs;
+  const auto& [usual, range] = graphs.executables;
+  if (usual == 0) return;
+  const Bytes more = range.high - usual;
+  const bool is_estimated = run.settings.estimate_cuda_graphs;
+  (is_estimated ? found.off_cache : found.on_top) += more;
+  if (!is_estimated) found.less += usual - range.low;
+  found.causes.push_back(fmt::format(
+      "what the driver keeps for {} CUDA graphs is taken to be {} of their {}: between {} and {}",
+      run.startup.graphs.pieces + run.startup.graphs.whole, human_bytes(usual),
+      human_bytes(graphs.total()), human_bytes(range.low), human_bytes(range.high)));
+  if (!run.settings.speculation.reads_target()) return;
+  found.on_top += graphs.total();
+  found.causes.push_back(
+      fmt::format("the CUDA graphs of the drafter are not modelled: at most those of the model, {}",
+                  human_bytes(graphs.total())));
+}
+
+Uncertain uncertain_of(const RankRun& run) {
+  // redundancy_buffer_memory of v1/worker/gpu_worker.py: how much more a worker of the V1 engine
+  // takes than its profile says, as vLLM's authors have observed.
+  constexpr Bytes kObserved = 150_MiB;
+  Uncertain found;
+  add_connections(run.settings, found);
+  add_graphs(run, found);
+  if (run.settings.runner != Runner::v0) {
+    found.on_top += kObserved;
+    found.causes.push_back(
+        fmt::format("kernels that load after the profile run take up to {}, vLLM's own allowance",
+                    human_bytes(kObserved)));
+  }
   if (const Bytes compiled = run.startup.compile_bytes; compiled > 0) {
-    found.most += compiled;
+    found.off_cache += compiled;
     found.causes.push_back(
         fmt::format("what Inductor allocates while it compiles is taken to be {}, as one recorded "
                     "start-up shows: between nothing and twice that",
@@ -243,7 +286,8 @@ Uncertain uncertain_of(const RankRun& run) {
 std::string start_doubt(const RankRun& run, const KvPlan& plan) {
   const Settings& s = run.settings;
   if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override) return {};
-  const Bytes most = uncertain_of(run).most;
+  const Uncertain uncertain = uncertain_of(run);
+  const Bytes most = uncertain.off_cache + (s.counts_device() ? uncertain.connections : 0);
   if (run.available - most >= plan.needed) return {};
   return fmt::format(
       "one request of {} tokens needs {} of KV cache, {} are left, and up to {} of "
@@ -251,13 +295,16 @@ std::string start_doubt(const RankRun& run, const KvPlan& plan) {
       s.max_model_len, gib(plan.needed), gib(run.available), gib(most));
 }
 
-/// The device's peak stays where the budget is: what is uncertain comes off the cache, unless its
-/// size was asked for.
+/// What comes off the cache leaves the device's peak where the budget is, unless the cache's size
+/// was asked for.
 Bounds bounds_of(const RankRun& run, const ServeRank& rank) {
   const Settings& s = run.settings;
   Uncertain uncertain = uncertain_of(run);
-  Bounds bounds{rank.peak_device_bytes, rank.peak_device_bytes, std::move(uncertain.causes)};
-  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override) bounds.high_bytes += uncertain.most;
+  const Bytes more = uncertain.on_top + uncertain.connections;
+  Bounds bounds{rank.peak_device_bytes - uncertain.less, rank.peak_device_bytes + more,
+                std::move(uncertain.causes)};
+  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override)
+    bounds.high_bytes += uncertain.off_cache;
   return bounds;
 }
 

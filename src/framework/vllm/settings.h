@@ -36,7 +36,8 @@ struct DeviceFacts {
   ghost::DeviceTraits traits;
   std::string name = "NVIDIA A100-SXM4-80GB";
   Bytes total = 0;
-  Bytes context = 0;  ///< what CUDA takes before vLLM's first snapshot
+  Bytes context = 0;           ///< what CUDA takes before vLLM's first snapshot
+  bool given_outside = false;  ///< `context` is all that is outside the allocator, as it was said
   DriverPlacement placement = DriverPlacement::linux_regions;
   AllocatorConfig allocator{};  ///< PYTORCH_ALLOC_CONF
 
@@ -87,8 +88,7 @@ struct Settings {
   std::optional<std::int64_t> block_size;
   bool enforce_eager = false;
   bool compiles = false;  ///< with Inductor (compilation mode 3)
-  /// Whether there are CUDA graphs of whole decode steps, and of the pieces between attention
-  /// layers.
+  /// Whether whole decode steps are captured, and the pieces between attention layers.
   bool full_graphs = false, piecewise_graphs = false;
   std::vector<std::int64_t> capture_sizes{};
   std::string ssm_dtype{};  ///< --mamba-ssm-cache-dtype; empty means auto
@@ -106,11 +106,8 @@ struct Settings {
   Parallel parallel;
   DeviceFacts device;
 
-  /// Whether the worker around the runner is a recent one. The second runner always has a recent
-  /// one.
-  bool counts_device() const {
-    return runner == Runner::v2 || release.has(changes::kVllmWorkerCountsTheDevice);
-  }
+  /// Whether the worker around the runner is a recent one.
+  bool counts_device() const { return release.has(changes::kVllmWorkerCountsTheDevice); }
 
   DType kv_torch_dtype() const {
     switch (kv_dtype) {

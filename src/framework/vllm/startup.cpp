@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "framework/vllm/captured_kernels.h"
 #include "framework/vllm/graphs.h"
 #include "framework/vllm/kv_cache.h"
 #include "framework/vllm/models/model.h"
@@ -90,7 +91,9 @@ class Worker {
       std::optional<DummyBatch> batch;
       if (is_v2_) batch.emplace(requests);
       if (settings_.compiles) compile(startup);
+      const std::size_t from = at();
       hidden_states = model_->forward(runner_->input_ids().slice(0, 0, tokens), stream_);
+      startup.graphs.piece_kernels = kernels_since(from);  // attention's kernels do not run here
       const std::vector<Tensor> inner_states = model_->take_inner_states();
       if (speculator_) speculator_->propose(*runner_, tokens, requests, inner_states);
       if (settings_.parallel.last_stage()) sample_hidden_states = indexed(hidden_states, requests);
@@ -103,44 +106,72 @@ class Worker {
       sample_as_v1(model_->compute_logits(sample_hidden_states));
   }
 
-  /// profile_cudagraph_memory of worker/gpu/cudagraph_utils.py: a least KV cache, then the largest
-  /// graphs of each kind, each after a warm-up. The pool that graphs share is a stream of its own
-  /// here: no other memory is used in it.
+  /// capture_model of either runner, and profile_cudagraph_memory, which captures the same before
+  /// the cache exists: the largest graphs of each kind, each after a warm-up, beside a least KV
+  /// cache. The pool that graphs share is a stream of its own here: no other memory is used in it.
   void capture(Startup& startup) {
     const Settings& s = settings_;
-    if (!(s.full_graphs || s.piecewise_graphs) || !s.estimate_cuda_graphs || s.parallel.pp > 1)
-      return;
+    if (!(s.full_graphs || s.piecewise_graphs) || s.capture_sizes.empty()) return;
     const std::vector<std::int64_t> full = full_graph_sizes(s);
-    startup.full_graphs = static_cast<std::int64_t>(full.size());
+    const std::int64_t each = captures_of_a_size(s);
+    if (s.piecewise_graphs) startup.graphs.pieces = std::ssize(s.capture_sizes) * each;
+    startup.graphs.whole = std::ssize(full) * each;
+    startup.graphs.adapter_layers = std::ssize(runtime_.lora_sites);
     const std::vector<Tensor> cache = least_kv_cache();
     ghost::session().tape.empty_cache();
     startup.stages.graphs = at();
     runtime_.has_metadata = true;
     runtime_.use_own_stream();
-    const StreamId own = ghost::session().stream;
     Tensor stored;
-    const auto run = [&](std::int64_t tokens, bool captures) {
-      {
-        const DummyBatch batch(tokens);
-      }
-      ghost::session().stream = captures ? kPool : own;
-      const Tensor hidden = model_->forward(runner_->input_ids().slice(0, 0, tokens), stream_);
-      if (!stored.defined()) stored = kernel_output("empty_like", hidden.sizes(), hidden.dtype());
-      ghost::session().stream = own;
-    };
-    const auto take = [&](std::int64_t tokens) {
-      run(tokens, false);
-      ghost::session().tape.empty_cache();
-      run(tokens, true);
-    };
-    if (s.piecewise_graphs && !s.capture_sizes.empty()) take(s.capture_sizes.back());
-    if (!full.empty()) take(full.back());
-    if (full.size() > 1) run(full[full.size() - 2], false);
+    if (s.piecewise_graphs) take(s.capture_sizes.back(), stored);
+    if (!full.empty()) startup.graphs.whole_kernels = take(full.back(), stored);
+    const std::size_t second = each > 1 ? 1 : 2;
+    if (full.size() >= second) run_captured(full[full.size() - second], false, stored);
     startup.stages.graphs_taken = at();
+  }
+
+  /// warmup_kernels of worker/gpu/warmup.py: a step of as many requests as there may be, with top-k
+  /// and top-p. The V1 runner's sampler did the same in its profile.
+  void warm_up() {
+    if (!is_v2_ || !settings_.parallel.last_stage()) return;
+    const std::int64_t requests =
+        std::min(settings_.max_num_batched_tokens, settings_.max_num_seqs);
+    const Dims sizes{requests, model_->hidden_size()};
+    const Tensor logits = model_->compute_logits(kernel_output("index", sizes, settings_.dtype));
+    const Tensor wide = kernel_output("to", logits.sizes(), DType::float32);
+    runtime_.kept.push_back(mask_in_place(wide, settings_.device.traits.sm_count));
   }
 
  private:
   static constexpr StreamId kPool = 2;
+
+  /// A step of decoding; how many tensors it makes.
+  std::int64_t run_captured(std::int64_t tokens, bool captures, Tensor& stored) {
+    {
+      const DummyBatch batch(tokens);
+    }
+    Stream input;
+    if (stream_.hidden.defined()) input.hidden = stream_.hidden.slice(0, 0, tokens);
+    if (stream_.residual.defined()) input.residual = stream_.residual.slice(0, 0, tokens);
+    const StreamId own = ghost::session().stream;
+    ghost::session().stream = captures ? kPool : own;
+    const std::size_t from = at();
+    const Tensor hidden = model_->forward(runner_->input_ids().slice(0, 0, tokens), input);
+    const std::int64_t kernels = kernels_since(from);
+    if (!stored.defined()) stored = kernel_output("empty_like", hidden.sizes(), hidden.dtype());
+    ghost::session().stream = own;
+    return kernels;
+  }
+
+  std::int64_t take(std::int64_t tokens, Tensor& stored) {
+    run_captured(tokens, false, stored);
+    ghost::session().tape.empty_cache();
+    return run_captured(tokens, true, stored);
+  }
+
+  std::int64_t kernels_since(std::size_t from) const {
+    return captured_kernels(ghost::session().tape, from, settings_.compiles);
+  }
 
   /// What Inductor holds at most, of one recorded start-up: a copy of the embedding's table, two
   /// hidden states, token ids and a row. What it leaves in the cache is not known.
@@ -201,7 +232,7 @@ class Worker {
   static std::size_t at() { return ghost::session().tape.events.size(); }
 
   void sample_as_v1(const Tensor& logits) {
-    if (settings_.counts_device())
+    if (settings_.release.has(changes::kVllmMasksLogitsInPlace))
       runtime_.kept.push_back(sample_in_place(logits, settings_.device.traits.sm_count));
     else
       sample_by_sorting(logits);
@@ -289,6 +320,10 @@ Result<Startup> run_startup(const Config& config, const Settings& settings,
     startup.stages.settled = startup.stages.graphs = startup.stages.graphs_taken =
         session.tape.events.size();
     worker.capture(startup);
+    session.tape.empty_cache();
+    startup.stages.warm_up = session.tape.events.size();
+    worker.warm_up();
+    startup.stages.warm = session.tape.events.size();
     session.finished = true;
   }
   if (session.error) return tl::unexpected(*session.error);
@@ -298,7 +333,6 @@ Result<Startup> run_startup(const Config& config, const Settings& settings,
 }
 
 StartupFigures play_startup(const Startup& startup, const Settings& settings) {
-  constexpr Bytes kLeastPerGraph = Bytes{1} << 20;
   const DeviceFacts& device = settings.device;
   StartupFigures figures;
   const StartupStages& stages = startup.stages;
@@ -325,9 +359,11 @@ StartupFigures play_startup(const Startup& startup, const Settings& settings) {
   figures.peak_allocated = std::max(peak_of(profile, figures), before);
   const Bytes uncaptured = until(stages.settled, stages.graphs).final_levels.reserved;
   const Bytes captured = until(stages.graphs, stages.graphs_taken).final_levels.reserved;
-  if (stages.graphs_taken > stages.graphs)
-    figures.graph_estimate =
-        captured - uncaptured + std::max<Bytes>(0, startup.full_graphs - 1) * kLeastPerGraph;
+  if (stages.graphs_taken > stages.graphs) figures.graph_pool = captured - uncaptured;
+  const Bytes cold = until(stages.graphs_taken, stages.warm_up).final_levels.allocated;
+  StartupFigures warm;
+  const Bytes hot = peak_of(until(stages.warm_up, stages.warm), warm);
+  figures.warm_up = std::max<Bytes>(0, hot - cold);
   figures.consumed = figures.profiled.reserved;
   figures.torch_peak_increase = figures.peak_allocated - before;
   figures.headroom = figures.peak_allocated - figures.profiled.allocated;

@@ -27,6 +27,16 @@ struct StartupStages {
   std::size_t settled = 0;       ///< the cache has been emptied again
   std::size_t graphs = 0;        ///< the smallest KV cache exists, and capturing begins
   std::size_t graphs_taken = 0;  ///< samples of the CUDA graphs are captured
+  std::size_t warm_up = 0;       ///< the cache has been emptied, and the sampler warms up
+  std::size_t warm = 0;
+};
+
+/// The CUDA graphs that are captured: how many of each kind, and how many kernels the largest of
+/// them holds (captured_kernels).
+struct CapturedGraphs {
+  std::int64_t pieces = 0, whole = 0;  ///< steps in pieces between attention layers; whole steps
+  std::int64_t piece_kernels = 0, whole_kernels = 0;
+  std::int64_t adapter_layers = 0;  ///< those whose kernels for adapters are captured, too
 };
 
 struct Startup {
@@ -36,8 +46,8 @@ struct Startup {
   Bytes parameter_bytes = 0;
   Bytes repacked_bytes = 0;  ///< weights in the layouts of kernels, which are no longer parameters
   std::vector<KvLayer> kv_layers;
-  Bytes compile_bytes = 0;       ///< what compiling is assumed to allocate and to give back
-  std::int64_t full_graphs = 0;  ///< the number of graphs that the real capture takes
+  Bytes compile_bytes = 0;  ///< what compiling is assumed to allocate and to give back
+  CapturedGraphs graphs;
 };
 
 /// The levels of the allocator after each stage, and the figures that follow from them.
@@ -46,8 +56,9 @@ struct StartupFigures {
   Bytes peak_allocated = 0, peak_reserved = 0;
   Bytes consumed = 0;             ///< what is reserved once the cache has been emptied
   Bytes torch_peak_increase = 0;  ///< over what was allocated before the profile run
-  Bytes graph_estimate = 0;       ///< profile_cudagraph_memory
+  Bytes graph_pool = 0;           ///< the tensors of the captured graphs
   Bytes headroom = 0;             ///< over what is allocated after it
+  Bytes warm_up = 0;              ///< over what is allocated before the sampler warms up
   std::size_t peak_event = 0;
   BlockSizes sizes;
   bool out_of_memory = false;

@@ -54,11 +54,15 @@ void sample_by_sorting(const Tensor& logits) {
   const Tensor noise = kernel_output("exponential", logits.sizes(), DType::float32);
 }
 
-Tensor sample_in_place(const Tensor& logits, std::int64_t sm_count) {
-  const Tensor wide = kernel_output("to", logits.sizes(), DType::float32);
+Tensor mask_in_place(const Tensor& logits, std::int64_t sm_count) {
   const auto programs = static_cast<std::uint64_t>(std::min(sm_count, logits.size(0)));
   const std::int64_t rows = std::min(static_cast<std::int64_t>(std::bit_ceil(programs)), sm_count);
-  Tensor buffer = kernel_output("new_empty", {rows, logits.size(1)}, DType::float32);
+  return kernel_output("new_empty", {rows, logits.size(1)}, DType::float32);
+}
+
+Tensor sample_in_place(const Tensor& logits, std::int64_t sm_count) {
+  const Tensor wide = kernel_output("to", logits.sizes(), DType::float32);
+  Tensor buffer = mask_in_place(wide, sm_count);
   const Tensor probs = kernel_output("softmax", logits.sizes(), DType::float32);
   const Tensor noise = kernel_output("exponential", logits.sizes(), DType::float32);
   return buffer;

@@ -12,8 +12,11 @@ namespace memtape::vllm {
 
 void sample_by_sorting(const Tensor& logits);
 
-/// Returns the buffer of the kernel, which is kept. It has a row of float32 logits for each of the
-/// kernel's programs.
+/// apply_top_k_top_p_triton: the buffer of the kernel, which is kept. It has a row of float32 logits
+/// for each of the kernel's programs.
+Tensor mask_in_place(const Tensor& logits, std::int64_t sm_count);
+
+/// Returns that buffer.
 Tensor sample_in_place(const Tensor& logits, std::int64_t sm_count);
 
 }  // namespace memtape::vllm
