@@ -170,7 +170,7 @@ def arguments(row, config):
     if version:
         args += ["--engine-version", version[1]]
     if vllm and "V0" in (row["version"] or ""):
-        args += ["--engine-version", "0.7.0"]
+        args += ["--engine-version", "0.7.3"]
     flags = {"max_model_len": "--max-model-len", "gpu_memory_utilization": "--gpu-memory-utilization", "max_num_seqs": "--max-num-seqs",
              "max_num_batched_tokens": "--max-num-batched-tokens", "block_size": "--block-size", "tp": "--tp", "pp": "--pp"}
     tokens = row["max_num_batched_tokens"]
@@ -199,6 +199,7 @@ def arguments(row, config):
     if vllm:
         args += ["--usage-context", "api-server" if "serve" in row["note"] or "llmd" in row["id"] else "llm"]
         args += ["--enforce-eager"] if row["enforce_eager"] else []
+        args += ["--enable-prefix-caching"] if "enable_prefix_caching" in row["note"] else []
     if "mem_fraction_static" in measured:
         args += ["--mem-fraction-static", str(measured["mem_fraction_static"])]
     return args

@@ -26,6 +26,26 @@ inline constexpr Change kVllmRunsAllModelsOnV2{
     "All models run on the second model runner.",
     "vllm/config/vllm.py:VllmConfig.use_v2_model_runner"};
 
+inline constexpr Change kVllmCachesLatents{
+    Package::vllm,
+    {0, 7, 1},
+    "DeepSeek's attention caches one latent vector for each token; before, keys and values of all "
+    "heads, padded to 256 numbers.",
+    "vllm/config.py:ModelConfig.use_mla"};
+
+inline constexpr Change kVllmCachesLatentsOfAllSchemes{
+    Package::vllm,
+    {0, 7, 3},
+    "It does so for every quantization; before, for 16 bits and fp8.",
+    "vllm/config.py:ModelConfig.use_mla"};
+
+inline constexpr Change kVllmGroupsLayersByKind{
+    Package::vllm,
+    {0, 9, 1},
+    "Layers with a window need the blocks of their window alone; before, all layers were held as "
+    "full ones.",
+    "vllm/v1/core/kv_cache_utils.py:get_kv_cache_config"};
+
 inline constexpr Change kVllmSizesGraphsByBatch{
     Package::vllm,
     {0, 10, 0},
@@ -60,11 +80,29 @@ inline constexpr Change kVllmCapturesAdaptersApart{
     "(cudagraph_specialize_lora); before, only with them.",
     "vllm/v1/cudagraph_dispatcher.py:CudagraphDispatcher.initialize_cudagraph_keys"};
 
+inline constexpr Change kVllmPadsGroups{
+    Package::vllm,
+    {0, 12, 0},
+    "Kinds of layers that differ in number by less than a quarter form groups of the larger size.",
+    "vllm/v1/core/kv_cache_utils.py:_get_kv_cache_groups_uniform_page_size"};
+
+inline constexpr Change kVllmKeepsChunksApart{
+    Package::vllm,
+    {0, 14, 0},
+    "Layers of local attention in chunks have blocks of their own by default.",
+    "vllm/envs.py:VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE"};
+
 inline constexpr Change kVllmMasksLogitsInPlace{
     Package::vllm,
     {0, 17, 0},
     "The sampler masks logits in place (Triton); before, it sorted them.",
     "vllm/v1/sample/ops/topk_topp_sampler.py:apply_top_k_top_p"};
+
+inline constexpr Change kVllmPadsGroupsMore{
+    Package::vllm,
+    {0, 18, 0},
+    "Kinds of layers that differ in number by less than a half form groups of the larger size.",
+    "vllm/v1/core/kv_cache_utils.py:_get_kv_cache_groups_uniform_page_size"};
 
 inline constexpr Change kVllmTakesMoreOfTheDevice{
     Package::vllm,
@@ -77,6 +115,28 @@ inline constexpr Change kVllmRunsOnCuda13{Package::vllm,
                                           {0, 20, 0},
                                           "The wheels are built for CUDA 13; before, for CUDA 12.",
                                           "vllm/envs.py:VLLM_MAIN_CUDA_VERSION"};
+
+inline constexpr Change kVllmCountsTokensByRequests{
+    Package::vllm,
+    {0, 20, 1},
+    "The logged tokens of the cache are those of as many requests as there is room for; before, "
+    "the "
+    "blocks over the number of groups.",
+    "vllm/v1/core/kv_cache_utils.py:_report_kv_cache_config"};
+
+inline constexpr Change kVllmCachesPrefixesOfHybrids{
+    Package::vllm,
+    {0, 26, 0},
+    "Prefixes are cached by default in models with recurrent layers, too.",
+    "vllm/config/model.py:ModelConfig.is_prefix_caching_supported"};
+
+inline constexpr Change kVllmCountsTokensInFlight{
+    Package::vllm,
+    {0, 26, 0},
+    "A window's blocks have room for all tokens in flight, two batches where scheduling runs "
+    "ahead; "
+    "before, for one batch.",
+    "vllm/v1/kv_cache_interface.py:SlidingWindowSpec.max_memory_usage_bytes"};
 
 inline constexpr Change kVllmWorkerCountsTheDevice{
     Package::vllm,

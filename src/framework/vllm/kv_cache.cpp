@@ -8,8 +8,10 @@
 namespace memtape::vllm {
 namespace {
 
-/// max_in_flight_tokens: two batches where scheduling runs ahead of the device.
+/// max_in_flight_tokens: two batches where scheduling runs ahead of the device; older releases count
+/// one batch.
 std::int64_t tokens_in_flight(const Settings& s) {
+  if (!s.release.has(changes::kVllmCountsTokensInFlight)) return s.max_num_batched_tokens;
   return s.max_num_batched_tokens * (s.async_scheduling ? 2 : 1) *
          (s.parallel.pp > 1 && !s.async_scheduling ? s.parallel.pp : 1);
 }
@@ -59,6 +61,17 @@ Result<void> unify_page_size(std::vector<KvLayer>& layers) {
       return unsupported("the layers' KV pages cannot be brought to one size");
   }
   return {};
+}
+
+/// Whether layers of several kinds have pools of blocks by their kind. The V0 engine and the first
+/// V1 engines have one pool; local attention in chunks was long apart only where it was asked for
+/// (VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE).
+bool has_pools_by_kind(const std::vector<KvLayer>& layers, const Settings& s) {
+  if (!s.hybrid_kv_cache || s.runner == Runner::v0) return false;
+  if (!s.release.has(changes::kVllmGroupsLayersByKind)) return false;
+  const bool has_chunks = std::ranges::any_of(
+      layers, [](const KvLayer& layer) { return layer.kind == KvKind::chunked_local; });
+  return !has_chunks || s.release.has(changes::kVllmKeepsChunksApart);
 }
 
 /// unify_hybrid_kv_cache_specs: local layers are held as full ones.
@@ -115,15 +128,22 @@ std::vector<std::vector<KvLayer>> buckets_of(const std::vector<KvLayer>& layers)
   return buckets;
 }
 
+/// How many layers a group has if kinds have from `least` to `most`: a few more layers are padding.
+std::size_t group_size(std::size_t least, std::size_t most, const Release& release) {
+  if (release.has(changes::kVllmPadsGroupsMore)) return 2 * most < 3 * least ? most : least;
+  if (release.has(changes::kVllmPadsGroups)) return 4 * most < 5 * least ? most : least;
+  return least;
+}
+
 /// _get_kv_cache_groups_uniform_page_size.
-std::vector<KvGroupPlan> equal_groups(const std::vector<KvLayer>& layers) {
+std::vector<KvGroupPlan> equal_groups(const std::vector<KvLayer>& layers, const Release& release) {
   const auto buckets = buckets_of(layers);
   std::size_t least = buckets.front().size(), most = 0;
   for (const auto& bucket : buckets) {
     least = std::min(least, bucket.size());
     most = std::max(most, bucket.size());
   }
-  const std::size_t size = 2 * most < 3 * least ? most : least;
+  const std::size_t size = group_size(least, most, release);
   std::vector<KvGroupPlan> groups;
   for (const auto& bucket : buckets) {
     const std::size_t count = (bucket.size() + size - 1) / size;
@@ -136,6 +156,16 @@ std::vector<KvGroupPlan> equal_groups(const std::vector<KvLayer>& layers) {
   return groups;
 }
 
+/// "GPU KV cache size": the tokens of as many requests as there is room for; before, as if all groups
+/// took a block for the same tokens, so that models of several groups seem to hold less.
+std::int64_t logged_tokens(const KvPlan& plan, const Settings& s) {
+  if (s.release.has(changes::kVllmCountsTokensByRequests))
+    return static_cast<std::int64_t>(plan.max_concurrency * static_cast<double>(s.max_model_len));
+  std::int64_t block = plan.groups.front().spec.block_size;
+  for (const KvGroupPlan& group : plan.groups) block = std::min(block, group.spec.block_size);
+  return plan.num_blocks / std::ssize(plan.groups) * block * s.parallel.dcp;
+}
+
 }  // namespace
 
 Result<std::vector<KvGroupPlan>> kv_groups(const std::vector<KvLayer>& given,
@@ -143,14 +173,14 @@ Result<std::vector<KvGroupPlan>> kv_groups(const std::vector<KvLayer>& given,
   std::vector<KvLayer> layers = given;
   if (layers.empty()) return std::vector<KvGroupPlan>{};
   align_hybrid(layers);
-  if (!settings.hybrid_kv_cache) promote_to_full(layers);
+  if (!has_pools_by_kind(layers, settings)) promote_to_full(layers);
   std::vector<KvGroupPlan> groups;
   if (is_uniform_type(layers)) {
     groups.push_back({.spec = layers.front(), .layers = layers});
   } else {
     if (const Result<void> unified = unify_page_size(layers); !unified)
       return tl::unexpected(unified.error());
-    groups = equal_groups(layers);
+    groups = equal_groups(layers, settings.release);
   }
   for (KvGroupPlan& group : groups)
     group.blocks_per_request = blocks_per_request(group.spec, settings);
@@ -175,8 +205,7 @@ KvPlan plan_kv_cache(std::vector<KvGroupPlan> groups, Bytes available, const Set
   plan.needed = (blocks + 1) * plan.bytes_per_block;
   if (blocks > 0)
     plan.max_concurrency = static_cast<double>(plan.num_blocks) / static_cast<double>(blocks);
-  plan.tokens =
-      static_cast<std::int64_t>(plan.max_concurrency * static_cast<double>(settings.max_model_len));
+  plan.tokens = logged_tokens(plan, settings);
   return plan;
 }
 

@@ -197,6 +197,24 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
   return {};
 }
 
+/// is_prefix_caching_supported, and the V0 engine, which caches prefixes only when it is asked to:
+/// models without attention, and in older releases those with recurrent layers among others, too.
+bool caches_prefixes(const Config& config, const Settings& s) {
+  constexpr std::array<std::string_view, 3> kWithoutAttention{
+      "MambaForCausalLM", "FalconMambaForCausalLM", "Mamba2ForCausalLM"};
+  constexpr std::array<std::string_view, 5> kHybrids{"JambaForCausalLM", "NemotronHForCausalLM",
+                                                     "Qwen3NextForCausalLM", "Qwen3_5ForCausalLM",
+                                                     "Qwen3_5MoeForCausalLM"};
+  const std::vector<std::string> names = config.texts("architectures");
+  const auto is_one_of = [&](const auto& architectures) {
+    return std::ranges::any_of(names, [&](const std::string& name) {
+      return std::ranges::find(architectures, name) != architectures.end();
+    });
+  };
+  if (s.runner == Runner::v0 || is_one_of(kWithoutAttention)) return false;
+  return s.release.has(changes::kVllmCachesPrefixesOfHybrids) || !is_one_of(kHybrids);
+}
+
 Result<void> read_cache(const ServeOptions& options, const Config& config, Settings& s) {
   const Result<double> share = utilization_of(options, s.release);
   if (!share) return tl::unexpected(share.error());
@@ -214,14 +232,8 @@ Result<void> read_cache(const ServeOptions& options, const Config& config, Setti
   if (auto read = whole("block-size", s.block_size); !read) return read;
   if (auto read = whole("kv-cache-memory-bytes", s.kv_cache_memory_bytes); !read) return read;
   if (auto read = whole("num-gpu-blocks-override", s.num_gpu_blocks_override); !read) return read;
-  const std::vector<std::string> names = config.texts("architectures");
-  const bool has_attention = std::ranges::none_of(names, [](const std::string& name) {
-    return name == "MambaForCausalLM" || name == "FalconMambaForCausalLM" ||
-           name == "Mamba2ForCausalLM";
-  });
-  // is_prefix_caching_supported: models without attention have it only when asked.
-  s.prefix_caching = has_attention ? !options.has("no-enable-prefix-caching")
-                                   : options.has("enable-prefix-caching");
+  s.prefix_caching = caches_prefixes(config, s) ? !options.has("no-enable-prefix-caching")
+                                                : options.has("enable-prefix-caching");
   s.ssm_dtype = options.text("mamba-ssm-cache-dtype", "");
   s.hybrid_kv_cache = !options.has("disable-hybrid-kv-cache-manager");
   s.async_scheduling = !options.has("no-async-scheduling");

@@ -75,19 +75,54 @@ MlaAttention::MlaAttention(const Place& place)
     const ghost::ScopeGuard guard(attn.scope().node().scope);
     make_kv_scales(attn);
   }
-  runtime_.after_attention.push_back([this] {
-    const ghost::ScopeGuard guard(node().scope);
-    expand_latent_heads(place_, *kv_b_proj_, shape_);
-  });
+  if (caches_latents())
+    runtime_.after_attention.push_back([this] {
+      const ghost::ScopeGuard guard(node().scope);
+      expand_latent_heads(place_, *kv_b_proj_, shape_);
+    });
   // cutlass_mla.py makes its workspace when it is imported, to see which backends there are.
   constexpr Bytes kCutlass = Bytes{128} << 20;
   if (runtime_.settings.device.traits.major == 10) runtime_.workspace.keep("cutlass_mla", kCutlass);
+  runtime_.kv_layers.push_back(cache_layer());
+}
+
+KvLayer MlaAttention::cache_layer() const {
+  const Settings& settings = runtime_.settings;
   KvLayer spec;
+  spec.dtype = settings.kv_torch_dtype();
+  if (!caches_latents()) {
+    spec.block_size = settings.block_size.value_or(16);
+    spec.heads = heads_;
+    spec.head_size = spec.head_size_v = kPaddedHead;
+    return spec;
+  }
   spec.kind = KvKind::mla;
-  spec.head_size = s.kv_lora_rank + s.rope;
-  spec.dtype = runtime_.settings.kv_torch_dtype();
-  spec.block_size = cache_block(runtime_.settings);
-  runtime_.kv_layers.push_back(spec);
+  spec.head_size = shape_.kv_lora_rank + shape_.rope;
+  spec.block_size = cache_block(settings);
+  return spec;
+}
+
+bool MlaAttention::caches_latents() const {
+  const Release& release = runtime_.settings.release;
+  if (release.has(changes::kVllmCachesLatentsOfAllSchemes)) return true;
+  const std::string method =
+      place_.config().object("quantization_config").text("quant_method", "fp8");
+  return release.has(changes::kVllmCachesLatents) &&
+         (method == "fp8" || method == "compressed-tensors");
+}
+
+/// DeepseekV2Attention.forward of 0.6 and 0.7.0: keys and values of all heads are expanded, and
+/// queries, keys and values padded to a width that FlashAttention takes.
+Tensor MlaAttention::attend_expanded(const Tensor& kv_c_normed, const Tensor& q) {
+  const std::int64_t tokens = q.size(0);
+  const Dims padded{tokens, heads_ * kPaddedHead};
+  const Tensor kv = (*kv_b_proj_)(kv_c_normed);
+  const Tensor k = kernel_output("empty_like", q.sizes(), q.dtype());
+  const Tensor wide_q = kernel_output("pad", padded, q.dtype());
+  const Tensor wide_k = kernel_output("pad", padded, q.dtype());
+  const Tensor wide_v = kernel_output("pad", padded, q.dtype());
+  const Tensor output = kernel_output("unified_attention", padded, q.dtype());
+  return kernel_output("reshape", {tokens, heads_ * shape_.value}, q.dtype());
 }
 
 /// determine_chunked_prefill_workspace_size of mla_attention.py.
@@ -114,6 +149,7 @@ Tensor MlaAttention::forward(const Tensor& hidden_states) {
     const Tensor q_pe = q.view({tokens, heads_, s.qk()}).slice(-1, s.nope, s.qk());
     k_pe = rotary_->rotated_apart(q_pe, lora.slice(-1, 0, s.rope).unsqueeze(1));
   }
+  if (!caches_latents()) return (*o_proj_)(attend_expanded(kv_c_normed, q));
   const Tensor output = kernel_output("unified_mla_attention_with_output",
                                       {tokens, heads_ * s.value}, hidden_states.dtype());
   scratch("empty",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multi-head latent attention (vllm/model_executor/layers/mla.py, attention/mla_attention.py). The
 // down projections are whole on every rank, and the cache holds one latent vector for each token.
-// The profile run reserves room for the largest context that prefill expands at a time.
+// The profile run reserves room for the largest context that prefill expands at a time. Releases
+// before 0.7.1 cache keys and values of all heads.
 #pragma once
 
 #include "framework/vllm/layers/attention.h"
@@ -26,7 +27,13 @@ class MlaAttention : public nn::Module<MlaAttention> {
   Tensor forward(const Tensor& hidden_states);
 
  private:
+  /// The head's width in a cache of expanded keys and values (ModelConfig.get_head_size).
+  static constexpr std::int64_t kPaddedHead = 256;
+
   std::int64_t prefill_workspace_rows() const;
+  bool caches_latents() const;
+  KvLayer cache_layer() const;
+  Tensor attend_expanded(const Tensor& kv_c_normed, const Tensor& q);
 
   Place place_;
   Runtime& runtime_;
