@@ -13,7 +13,7 @@ std::int64_t round_down(std::int64_t value, std::int64_t unit) { return value / 
 
 /// _calculate_mamba_ratio: states that a running request may need while the tree keeps others.
 std::int64_t states_per_request(const ServerArgs& args) {
-  if (!args.radix_cache) return 1;
+  if (!args.radix_cache || args.states_by_request) return 1;
   return args.tracks_states ? 5 : 3;
 }
 
@@ -70,8 +70,8 @@ PoolPlan with_tokens(PoolPlan plan, std::int64_t tokens, const ServerArgs& args)
   const bool has_window_pool = plan.cells.sliding > 0;
   const double ratio = plan.cells.full > 0 ? args.swa_full_tokens_ratio : 1.0;
   if (has_window_pool)
-    plan.swa_tokens =
-        round_down(static_cast<std::int64_t>(static_cast<double>(plan.tokens) * ratio), page);
+    plan.swa_tokens = args.swa_tokens.value_or(
+        round_down(static_cast<std::int64_t>(static_cast<double>(plan.tokens) * ratio), page));
   // Slot 0 of every pool takes the writes of padding, so that a page more is allocated.
   plan.kv_bytes = plan.tokens > 0 ? (plan.tokens + page) * plan.cells.full : 0;
   if (has_window_pool && plan.tokens > 0)
@@ -96,7 +96,8 @@ PoolPlan plan_pools(const CellSizes& cells, const ServerArgs& args, Bytes availa
   plan.rest = available - slack;
   if (plan.rest <= 0) return plan;
   take_states(plan, args);
-  const double ratio = cells.full > 0 ? args.swa_full_tokens_ratio : 1.0;
+  plan.rest -= args.swa_tokens.value_or(0) * cells.sliding;
+  const double ratio = args.swa_tokens ? 0 : cells.full > 0 ? args.swa_full_tokens_ratio : 1.0;
   const double cell = static_cast<double>(cells.full) + ratio * static_cast<double>(cells.sliding);
   std::int64_t tokens = cell > 0 ? static_cast<std::int64_t>(static_cast<double>(plan.rest) / cell)
                                  : args.max_total_tokens.value_or(args.context_length);

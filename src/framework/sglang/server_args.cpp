@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/vllm/ops.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/reported_memory.h"
 #include "model/type_of.h"
@@ -283,6 +284,25 @@ class Reader {
     a_.radix_cache = !options_.has("disable-radix-cache");
     a_.tracks_states = a_.release.has(changes::kSglangTracksStates) && has_extra_buffer(whole_);
     a_.hybrid_swa = has_swa_pool(whole_) && !options_.has("disable-hybrid-swa-memory");
+    if (type_of(whole_) == "deepseek_v4") compressed_caches();
+  }
+
+  /// apply_deepseek_v4_defaults (srt/arg_groups/deepseek_v4_hook.py), and the pool of windows by
+  /// requests, which may run or of which the tree keeps the last tokens (DSV4PoolConfigurator,
+  /// compute_swa_request_cap).
+  void compressed_caches() {
+    constexpr std::int64_t kPage = 256, kRequests = 256, kEvictionInterval = 128, kKept = 4;
+    a_.hybrid_swa = a_.states_by_request = true;
+    if (!options_.has("page-size")) a_.page_size = kPage;
+    const std::int64_t requests = a_.max_running_requests.value_or(kRequests);
+    a_.max_running_requests = a_.max_mamba_cache_size = requests;
+    if (options_.has("swa-full-tokens-ratio")) return;
+    const std::int64_t window = config_.integer("sliding_window", 0), page = a_.page_size;
+    const std::int64_t kept = a_.radix_cache ? kKept * requests : 0;
+    const std::int64_t each = window + kEvictionInterval + 2 * page;
+    const std::int64_t tokens =
+        requests * each + 2 * a_.chunked_prefill_size + page + kept * (window + page);
+    a_.swa_tokens = vllm::round_up(tokens, page);
   }
 
   const ServeRequest& request_;

@@ -25,6 +25,9 @@ struct ServerArgs {
   std::optional<std::int64_t> max_running_requests, max_total_tokens, max_mamba_cache_size;
   double swa_full_tokens_ratio = 0.8, mamba_full_memory_ratio = 0.9;
   bool radix_cache = true;
+  bool states_by_request = false;  ///< a request has one slot of states, whatever the tree keeps
+  /// The tokens of the pool of layers with a window, where they follow from the requests.
+  std::optional<std::int64_t> swa_tokens;
   bool tracks_states = false;  ///< extra_buffer: a request has two more slots for recurrent states
   bool cuda_graphs = true;
   bool hybrid_swa = false;  ///< the layers with a window have their own pool

@@ -2,6 +2,8 @@
 #include "framework/vllm/kv_cache.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "framework/vllm/ops.h"
 
@@ -128,6 +130,74 @@ std::vector<std::vector<KvLayer>> buckets_of(const std::vector<KvLayer>& layers)
   return buckets;
 }
 
+/// Whether pages of several sizes lie side by side in a block, because a latent's page can be brought
+/// to no other size (block-outermost layouts; DeepSeek V4).
+bool packs_pages(const std::vector<KvLayer>& layers) {
+  const auto has = [&](KvKind kind) {
+    return std::ranges::any_of(layers, [&](const KvLayer& layer) { return layer.kind == kind; });
+  };
+  return has(KvKind::mla) && has(KvKind::sliding_window);
+}
+
+/// The layers of a bucket by the size of their page.
+std::map<Bytes, std::int64_t> layers_by_page(const std::vector<KvLayer>& bucket) {
+  std::map<Bytes, std::int64_t> counts;
+  for (const KvLayer& layer : bucket) ++counts[layer.page_bytes()];
+  return counts;
+}
+
+/// The layers of the commonest page if all pages are as common: a pattern that repeats so often.
+std::optional<std::int64_t> repeats_of(const std::vector<KvLayer>& bucket) {
+  const std::map<Bytes, std::int64_t> counts = layers_by_page(bucket);
+  for (const auto& [page, count] : counts)
+    if (count != counts.begin()->second) return std::nullopt;
+  return counts.begin()->second;
+}
+
+/// _approximate_gcd: the size of groups, from `least` on, that leaves the least padding.
+std::int64_t least_padding(const std::vector<std::int64_t>& counts, std::int64_t least) {
+  std::int64_t best = least, best_padding = -1;
+  for (std::int64_t size = least; size <= std::ranges::max(counts); ++size) {
+    std::int64_t padding = 0;
+    for (const std::int64_t count : counts) padding += round_up(count, size) - count;
+    if (best_padding >= 0 && padding > best_padding) continue;
+    best = size;
+    best_padding = padding;
+  }
+  return best;
+}
+
+/// _get_packed_kv_cache_groups: layers that are uniform together form a bucket; buckets in which a
+/// pattern repeats are cut to groups of about as many repeats.
+std::vector<KvGroupPlan> packed_groups(const std::vector<KvLayer>& layers) {
+  std::vector<std::vector<KvLayer>> buckets;
+  for (const KvLayer& layer : layers) {
+    const auto at = std::ranges::find_if(
+        buckets, [&](const auto& bucket) { return is_uniform_type({bucket.front(), layer}); });
+    at == buckets.end() ? buckets.push_back({layer}) : at->push_back(layer);
+  }
+  std::vector<std::int64_t> repeats;
+  std::int64_t least = 1;
+  for (const auto& bucket : buckets) {
+    const std::optional<std::int64_t> count = repeats_of(bucket);
+    if (!count) continue;
+    repeats.push_back(*count);
+    if (layers_by_page(bucket).size() > 1) least = std::max(least, *count);
+  }
+  const std::int64_t size = repeats.empty() ? 1 : least_padding(repeats, least);
+  std::vector<KvGroupPlan> groups;
+  for (const auto& bucket : buckets) {
+    const std::optional<std::int64_t> count = repeats_of(bucket);
+    const auto parts = static_cast<std::size_t>(count ? ceil_div(*count, size) : 1);
+    for (std::size_t i = 0; i < parts; ++i) {
+      KvGroupPlan group{.spec = bucket.front()};
+      for (std::size_t at = i; at < bucket.size(); at += parts) group.layers.push_back(bucket[at]);
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
 /// How many layers a group has if kinds have from `least` to `most`: a few more layers are padding.
 std::size_t group_size(std::size_t least, std::size_t most, const Release& release) {
   if (release.has(changes::kVllmPadsGroupsMore)) return 2 * most < 3 * least ? most : least;
@@ -177,6 +247,8 @@ Result<std::vector<KvGroupPlan>> kv_groups(const std::vector<KvLayer>& given,
   std::vector<KvGroupPlan> groups;
   if (is_uniform_type(layers)) {
     groups.push_back({.spec = layers.front(), .layers = layers});
+  } else if (packs_pages(layers)) {
+    groups = packed_groups(layers);
   } else {
     if (const Result<void> unified = unify_page_size(layers); !unified)
       return tl::unexpected(unified.error());

@@ -67,6 +67,8 @@ class Runtime {
   std::vector<LoraSite> lora_sites;  ///< in the order of the modules
 
   bool has_metadata = false;  ///< attention runs its kernels, which it does not in the profile run
+  /// Whether this is vLLM's profile run, in which attention only takes the room that it may need.
+  bool is_profiled() const { return !has_metadata || settings.sglang_layers; }
   bool has_tuned_kernels = false;  ///< Triton tunes a kernel at its first run
   std::deque<std::vector<Tensor>> chunk_indices;
   std::vector<Tensor> kept;  ///< weights that are no longer parameters

@@ -152,8 +152,9 @@ Tensor MlaAttention::forward(const Tensor& hidden_states) {
   if (!caches_latents()) return (*o_proj_)(attend_expanded(kv_c_normed, q));
   const Tensor output = kernel_output("unified_mla_attention_with_output",
                                       {tokens, heads_ * s.value}, hidden_states.dtype());
-  scratch("empty",
-          bytes_of(hidden_states.dtype(), prefill_workspace_rows() * heads_ * (s.nope + s.value)));
+  if (runtime_.is_profiled())
+    scratch("empty", bytes_of(hidden_states.dtype(),
+                              prefill_workspace_rows() * heads_ * (s.nope + s.value)));
   return (*o_proj_)(output);
 }
 

@@ -65,6 +65,7 @@ void SparseIndexer::reserve(Runtime& runtime) const {
   constexpr std::int64_t kRadixWorkspace = 1024 * 1024;
   constexpr Bytes kLogits = Bytes{512} << 20;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB
   constexpr std::int64_t kLongLength = 256 * 1024, kLatentBytes = 576 * 2, kKeyBytes = 132;
+  if (!runtime.is_profiled()) return;
   const std::int64_t length = runtime.settings.max_model_len;
   // get_max_prefill_buffer_size
   const std::int64_t rows = length * (kLatentBytes / kKeyBytes) * (length <= kLongLength ? 5 : 2);

@@ -104,7 +104,7 @@ class HopperLayout {
 
 class Mxfp4Experts final : public MoeMethod {
  public:
-  explicit Mxfp4Experts(bool marlin) : marlin_(marlin) {}
+  Mxfp4Experts(bool marlin, bool has_bias) : marlin_(marlin), has_bias_(has_bias) {}
 
   /// mxfp4_round_up_hidden_size_and_intermediate_size of oracle/mxfp4.py.
   ExpertShape padded(ExpertShape s) const {
@@ -120,6 +120,7 @@ class Mxfp4Experts final : public MoeMethod {
     w.create("w13_weight_scale", {e, s.up(), s.hidden / kBlock}, DType::uint8);
     w.create("w2_weight", {e, s.hidden, s.intermediate / 2}, DType::uint8);
     w.create("w2_weight_scale", {e, s.hidden, s.intermediate / kBlock}, DType::uint8);
+    if (!has_bias_) return;
     w.create("w13_bias", {e, s.up()}, dtype);
     w.create("w2_bias", {e, s.hidden}, dtype);
   }
@@ -132,8 +133,10 @@ class Mxfp4Experts final : public MoeMethod {
     const Tensor w2 = repacked_experts(e, s.hidden * s.intermediate / 2);
     const Tensor s13 = permuted_scales(e, s.up() * s.hidden / kBlock, runtime.dtype());
     const Tensor s2 = permuted_scales(e, s.hidden * s.intermediate / kBlock, runtime.dtype());
-    w.replace("w13_bias", kernel_output("stack", {e, s.up()}, runtime.dtype()));
-    w.replace("w2_bias", kernel_output("stack", {e, s.hidden}, runtime.dtype()));
+    if (has_bias_) {
+      w.replace("w13_bias", kernel_output("stack", {e, s.up()}, runtime.dtype()));
+      w.replace("w2_bias", kernel_output("stack", {e, s.hidden}, runtime.dtype()));
+    }
     w.replace("w13_weight", w13);
     w.replace("w2_weight", w2);
     w.replace("w13_weight_scale", s13);
@@ -157,7 +160,8 @@ class Mxfp4Experts final : public MoeMethod {
   static void swizzle(Weights& w, const ExpertShape& s, Runtime& runtime) {
     std::vector<Tensor> biases;
     for (const char* name : {"w13_bias", "w2_bias"})
-      biases.push_back(kernel_output("to", w.get(name).sizes(), DType::float32));
+      if (w.get(name).defined())
+        biases.push_back(kernel_output("to", w.get(name).sizes(), DType::float32));
     for (const auto& [name, rows, columns] : {std::tuple{"w13_weight", s.up(), s.hidden},
                                               std::tuple{"w2_weight", s.hidden, s.intermediate}}) {
       runtime.kept.push_back(HopperLayout::value(w.get(name).nbytes()));
@@ -167,6 +171,7 @@ class Mxfp4Experts final : public MoeMethod {
     // Releases with the first runner kept the scales as they were loaded beside their own layout.
     if (runtime.settings.runner == Runner::v2)
       for (const char* name : {"w13_weight_scale", "w2_weight_scale"}) w.drop(name);
+    if (biases.empty()) return;
     w.replace("w13_bias", biases[0]);
     w.replace("w2_bias", biases[1]);
   }
@@ -192,7 +197,7 @@ class Mxfp4Experts final : public MoeMethod {
     return output;
   }
 
-  bool marlin_;
+  bool marlin_, has_bias_;
 };
 
 class PackedExperts final : public MoeMethod {
@@ -442,8 +447,9 @@ std::shared_ptr<const MoeMethod> packed_experts(const PackedScheme& scheme) {
 std::shared_ptr<const MoeMethod> scaled_experts(const ScaledScheme& scheme) {
   return std::make_shared<ScaledExperts>(scheme);
 }
-std::shared_ptr<const MoeMethod> mxfp4_experts(const Settings& settings) {
-  return std::make_shared<Mxfp4Experts>(!settings.device.is(9, 0));
+std::shared_ptr<const MoeMethod> mxfp4_experts(const Settings& settings, bool has_bias) {
+  // Triton's kernels have gpt-oss's activation alone (oracle/mxfp4.py, _get_priority_backends).
+  return std::make_shared<Mxfp4Experts>(!has_bias || !settings.device.is(9, 0), has_bias);
 }
 
 }  // namespace memtape::vllm

@@ -13,7 +13,8 @@ namespace memtape::vllm {
 
 std::shared_ptr<const MoeMethod> packed_experts(const PackedScheme& scheme);
 std::shared_ptr<const MoeMethod> scaled_experts(const ScaledScheme& scheme);
-std::shared_ptr<const MoeMethod> mxfp4_experts(const Settings& settings);
+/// gpt-oss has biases, DeepSeek V4 has none.
+std::shared_ptr<const MoeMethod> mxfp4_experts(const Settings& settings, bool has_bias);
 
 /// Repacks experts one by one into a new tensor (_repack_marlin_experts). The scratch memory of an
 /// expert is freed when that of the next one has been made.

@@ -92,7 +92,8 @@ Made bitsandbytes(const Config& c) {
   return made;
 }
 
-Made fp8(const Config& c) {
+/// `c` is the quantization_config of `model`. DeepseekV4FP8Config: experts may be in MXFP4.
+Made fp8(const Config& c, const Config& model, const Settings& settings) {
   ScaledScheme scheme;
   const std::vector<std::int64_t> block = c.integers("weight_block_size");
   scheme.scales = block.size() == 2 ? ScaleShape::block : ScaleShape::tensor;
@@ -105,7 +106,8 @@ Made fp8(const Config& c) {
   if (skipped.empty()) skipped = c.texts("modules_to_not_convert");
   auto made = std::make_unique<Scheme>("fp8", Skipped(std::move(skipped)));
   made->linear_ = std::make_shared<ScaledLinear>(scheme);
-  made->experts_ = scaled_experts(scheme);
+  made->experts_ = model.text("expert_dtype", "fp8") == "fp4" ? mxfp4_experts(settings, false)
+                                                              : scaled_experts(scheme);
   made->kv_scales_ = true;
   return made;
 }
@@ -200,11 +202,11 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
     const bool awq = c.text("packing_format", "auto_round:auto_gptq").ends_with("awq");
     return packed(c, awq ? PackedLayout::awq : PackedLayout::gptq);
   }
-  if (method == "fp8") return fp8(c);
+  if (method == "fp8") return fp8(c, config, settings);
   if (method == "compressed-tensors") return compressed(c);
   if (method == "mxfp4") {
     auto made = std::make_unique<Scheme>("mxfp4", Skipped({}));
-    made->experts_ = mxfp4_experts(settings);
+    made->experts_ = mxfp4_experts(settings, true);
     return made;
   }
   if (method.starts_with("modelopt")) return modelopt(c);

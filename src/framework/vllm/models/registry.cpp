@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "framework/vllm/models/classic.h"
+#include "framework/vllm/models/deepseek_v4.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/further_dense.h"
 #include "framework/vllm/models/gemma4.h"
@@ -58,6 +59,7 @@ constexpr std::array kModels{
     ModelRow{"DeepseekV3ForCausalLM", make_deepseek},
     ModelRow{"DeepseekV32ForCausalLM", make_deepseek},
     ModelRow{"GlmMoeDsaForCausalLM", make_deepseek},
+    ModelRow{"DeepseekV4ForCausalLM", make_deepseek_v4},
     ModelRow{"Llama4ForCausalLM", make_llama4},
     ModelRow{"Gemma4ForCausalLM", make_gemma4},
     ModelRow{"DeciLMForCausalLM", make_deci},
