@@ -40,7 +40,15 @@ int run_command(const Command& command, Arguments typed, Terminal& terminal) {
   }
   if (const Result<void> fine = option::check_values(*words, command.own); !fine)
     return terminal.fail(fine.error());
-  return command.run(*words, terminal);
+  const bool explains = words->has("explain");
+  if (explains && words->has("quiet"))
+    return terminal.fail({ErrorKind::bad_input,
+                          "shows more than the answer, --quiet the answer alone", "--explain",
+                          "leave out one of them"});
+  const int code = command.run(*words, terminal);
+  if (explains && code != ExitCode::bad_input && !command.explanation.empty())
+    terminal.note(command.explanation);
+  return code;
 }
 
 }  // namespace memtape::cli

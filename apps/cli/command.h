@@ -23,8 +23,10 @@ using option::Syntax;
 using option::Words;
 
 struct Command {
-  std::string_view name = {}, usage = {}, summary = {},
-                   example = {};  ///< `usage` are its operands in the overview
+  std::string_view name = {}, usage = {},
+                   summary = {};  ///< `usage` are its operands in the overview
+  /// What --explain says of the answer; "" if the answer itself then says more.
+  std::string_view explanation = {}, example = {};
   std::span<const Operand> operands = {};
   /// They come before train's options, if it takes those, and before those of all commands.
   std::span<const Option> own = {};

@@ -75,6 +75,23 @@ Result<void> write_file(const std::string& path, std::string_view bytes) {
   return {};
 }
 
+Result<void> check_replaceable(const std::string& path, std::string_view beginning) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string there(beginning.size(), '\0');
+  file.read(there.data(), static_cast<std::streamsize>(there.size()));
+  if (file.gcount() == 0 || there == beginning) return {};
+  return bad_input("a file of another kind is there, and is not written over", path,
+                   "another name");
+}
+
+Result<void> write_output(const std::string& path, std::string_view bytes) {
+  constexpr std::size_t kBeginning = 14;  // "<!doctype html"
+  if (const auto fine = check_replaceable(path, bytes.substr(0, kBeginning)); !fine) return fine;
+  return write_file(path, bytes);
+}
+
 Result<FileBytes> FileBytes::open(const std::string& path) {
   const int descriptor = open_to_read(path);
   if (descriptor < 0) return system_error(path);

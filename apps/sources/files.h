@@ -21,6 +21,12 @@ Result<std::string> read_text_file(const std::string& path, std::size_t limit);
 
 /// Writes `bytes` into a file.
 Result<void> write_file(const std::string& path, std::string_view bytes);
+/// How a pickle begins that torch dumps as a snapshot: protocol 4.
+inline constexpr std::string_view kPickle = "\x80\x04";
+/// An error if a file is there that begins in another way: somebody's model, not an old page.
+Result<void> check_replaceable(const std::string& path, std::string_view beginning);
+/// Writes a page or a snapshot, but not over a file of another kind.
+Result<void> write_output(const std::string& path, std::string_view bytes);
 
 /// A regular file, of which only the parts are read that a reader asks for.
 class FileBytes : public ByteSource {

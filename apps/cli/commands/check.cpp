@@ -128,6 +128,9 @@ const Command kCheckCommand{
     .name = "check",
     .usage = "[FILE]",
     .summary = "a budget in CI: what grew since the lock file, and why",
+    .explanation =
+        "each run is answered as its own command is; what grew is named by the modules "
+        "and operations of its peak, beside those of the lock file",
     .example = "memtape check memtape.toml",
     .operands = {&kBudgetFile, 1},
     .own = kCheckOptions,

@@ -134,6 +134,9 @@ constexpr auto kDetectOptions = std::to_array<Option>({
 const Command kDetectCommand{
     .name = "detect",
     .summary = "the GPUs of this machine: what is free now, and who holds the rest",
+    .explanation =
+        "free and total memory and what processes hold are what the driver says (NVML); "
+        "the GPU's other figures are those of memtape gpus",
     .example = "memtape detect --json",
     .own = kDetectOptions,
     .run = run_detect,

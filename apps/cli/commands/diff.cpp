@@ -51,6 +51,9 @@ const Command kDiffCommand{
     .name = "diff",
     .usage = "TAPE MODEL",
     .summary = "a predicted step beside a recorded one",
+    .explanation =
+        "the events of both steps are compared one by one, with their sizes, in the order "
+        "in which they happen",
     .example = "memtape diff step.tape config.json --sequence-length 384",
     .operands = kTapeAndModel,
     .takes_train = true,

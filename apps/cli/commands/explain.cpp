@@ -86,7 +86,7 @@ int run_explain(const Words& words, Terminal& terminal) {
     if (explanation->recordings.empty())
       return terminal.fail({ErrorKind::bad_input, "needs a snapshot or a trace to draw", "--html",
                             "torch.cuda.memory._dump_snapshot(FILE)"});
-    if (const auto written = sources::write_file(*html, report::html(*explanation)); !written)
+    if (const auto written = sources::write_output(*html, report::html(*explanation)); !written)
       return terminal.fail(written.error());
   }
   const report::Style style{.colour = terminal.colour()};
@@ -133,6 +133,9 @@ const Command kExplainCommand{
     .name = "explain",
     .usage = "FILE...",
     .summary = "a snapshot, log or error message: what held the memory",
+    .explanation =
+        "what a message rounds is known to half a unit of its last digit; what a snapshot "
+        "holds is attributed by the frames that asked for it (docs/explain.md)",
     .example = "memtape explain snapshot.pickle",
     .operands = {&kEvidence, 1},
     .own = kExplainOptions,

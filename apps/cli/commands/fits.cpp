@@ -39,6 +39,9 @@ int run_fits(const Words& words, Terminal& terminal) {
 const Command kFitsCommand{
     .name = "fits",
     .summary = "which models this machine can chat with or train",
+    .explanation =
+        "a model's GiB are the peak that memtape serve --engine llamacpp, or memtape "
+        "train, answers for it; shown is the largest that the device has room for",
     .example = "memtape fits --gpu rtx-3060-12gb --host-memory 64GiB --size 7B..40B",
     .syntax = [](Arguments) -> Result<Syntax> { return answer::fits_syntax(); },
     .run = run_fits,

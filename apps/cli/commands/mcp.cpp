@@ -211,6 +211,9 @@ constexpr auto kMcpOptions = std::to_array<Option>({
 const Command kMcpCommand{
     .name = "mcp",
     .summary = "the Model Context Protocol over standard input, for agents",
+    .explanation =
+        "each tool answers as the command of its name does; the option explain shows how "
+        "its numbers come about",
     .example = "claude mcp add memtape -- memtape mcp",
     .own = kMcpOptions,
     .run = run_mcp,

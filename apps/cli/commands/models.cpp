@@ -134,6 +134,9 @@ const Command kModelsCommand{
     .name = "models",
     .usage = "[ID]",
     .summary = "the models that are known by name",
+    .explanation =
+        "parameters are counted on the modules that the configuration builds; memtape "
+        "train MODEL --explain shows what they take",
     .example = "memtape models meta-llama/Llama-3.1-8B",
     .operands = {&kOneModel, 1},
     .run = run_models,

@@ -129,6 +129,10 @@ const Command kPlanCommand{
     .name = "plan",
     .usage = "STEP MODEL",
     .summary = "what fits, ranked by time or cost, ready to launch",
+    .explanation =
+        "layouts are screened by closed-form summaries of their steps, put in order by "
+        "time, and the best are run exactly, as memtape train and memtape serve do "
+        "(docs/planning.md)",
     .example =
         "memtape plan train meta-llama/Llama-3.1-70B --gpu h100-80gb --gpus 64 "
         "--global-batch-size 256",

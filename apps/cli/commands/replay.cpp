@@ -134,6 +134,9 @@ const Command kReplayCommand{
     .name = "replay",
     .usage = "TRACE",
     .summary = "play a recorded allocator trace through the replica",
+    .explanation =
+        "each recorded request and free goes through the rules of PyTorch's allocator; "
+        "what is shown is the first decision in which the recording differs",
     .example = "memtape replay trace.jsonl.gz",
     .operands = {&kRecording, 1},
     .own = kReplayOptions,

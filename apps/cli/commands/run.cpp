@@ -91,6 +91,8 @@ Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const 
 Result<void> keep_snapshot(const PhantomRequest& request, const RunFolder& folder,
                            const report::PhantomRun& run) {
   if (request.snapshot.empty()) return {};
+  if (const auto fine = sources::check_replaceable(request.snapshot, sources::kPickle); !fine)
+    return fine;
   std::error_code error;
   if (const report::RunEntry* fullest = run.fullest())
     std::filesystem::copy_file(folder.path() / fmt::format("process-{}.pickle", fullest->pid),
@@ -108,7 +110,7 @@ Result<void> keep_page(const RawOptions& asked, const PhantomRequest& request,
   if (asked.html.empty()) return {};
   const Result<std::string> page = run_page(asked, request, folder, run);
   if (!page) return tl::unexpected(page.error());
-  return sources::write_file(asked.html, *page);
+  return sources::write_output(asked.html, *page);
 }
 
 int run_run(const Words& words, Terminal& terminal) {
@@ -176,6 +178,9 @@ const Command kRunCommand{
     .name = "run",
     .usage = "-- COMMAND...",
     .summary = "a program on phantom GPUs: its real memory, without a GPU",
+    .explanation =
+        "the program and its libraries are real; the driver beneath them counts what it "
+        "hands out and computes nothing (docs/phantom.md)",
     .example = "memtape run --gpu a100-80gb -- python train.py",
     .own = kRunOptions,
     .takes_tail = true,

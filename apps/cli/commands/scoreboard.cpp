@@ -151,6 +151,9 @@ const Command kScoreboardCommand{
     .name = "scoreboard",
     .usage = "FILE...",
     .summary = "replay truth rows: how often right to the byte",
+    .explanation =
+        "each row's command is answered anew, and its figures are laid beside those of "
+        "the row; right to the byte is a row whose figures all agree",
     .example = "memtape scoreboard tests/truth/torch_steps.jsonl",
     .operands = {&kTruth, 1},
     .own = kScoreboardOptions,

@@ -33,7 +33,7 @@ int show_server(const ServeCommand& command, Terminal& terminal) {
   if (!serving) return terminal.fail(serving.error());
   if (const auto* one = std::get_if<answer::OneServer>(&*serving); one && !command.html.empty())
     if (const auto written =
-            sources::write_file(command.html, report::html(one->serve, one->by_hand));
+            sources::write_output(command.html, report::html(one->serve, one->by_hand));
         !written)
       return terminal.fail(written.error());
   if (command.output.json)

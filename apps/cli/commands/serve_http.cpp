@@ -47,6 +47,9 @@ constexpr auto kHttpOptions = std::to_array<Option>({
 const Command kHttpCommand{
     .name = "serve-http",
     .summary = "the same answers over HTTP, for schedulers and notebooks",
+    .explanation =
+        "each request is answered as the command of its name is; the option explain shows "
+        "how its numbers come about",
     .example = "memtape serve-http --port 8471",
     .own = kHttpOptions,
     .run = run_serve_http,

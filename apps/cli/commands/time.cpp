@@ -172,6 +172,9 @@ const Command kTimeCommand{
     .name = "time",
     .usage = "QUESTIONS",
     .summary = "the time of steps and servers by their sizes",
+    .explanation =
+        "times follow from measured kernels, messages and the schedule of the step, as "
+        "docs/time.md says of each part",
     .example = "memtape time q.jsonl",
     .operands = {&kTimeQuestions, 1},
     .run = run_time,

@@ -17,11 +17,11 @@ namespace {
 Result<void> write_page_and_snapshot(const RawOptions& options, const TrainAnswer& answer) {
   if (!options.html.empty())
     if (const auto done =
-            sources::write_file(options.html, report::html(answer.prediction, *answer.trace));
+            sources::write_output(options.html, report::html(answer.prediction, *answer.trace));
         !done)
       return done;
   if (!options.snapshot.empty())
-    return sources::write_file(options.snapshot, report::snapshot(*answer.trace));
+    return sources::write_output(options.snapshot, report::snapshot(*answer.trace));
   return {};
 }
 

@@ -169,12 +169,19 @@ Result<Syntax> verify_syntax(Arguments typed) {
   return syntax;
 }
 
+/// Also of `record`.
+constexpr std::string_view kVerified =
+    "the prediction's own step is run by real torch on a phantom GPU, and both are compared event "
+    "by "
+    "event (docs/phantom.md)";
+
 }  // namespace
 
 const Command kVerifyCommand{
     .name = "verify",
     .usage = "STEP MODEL",
     .summary = "a prediction beside real torch on a phantom GPU",
+    .explanation = kVerified,
     .example = "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512",
     .operands = kVerifyOperands,
     .own = kVerifyOptions,
@@ -187,6 +194,7 @@ const Command kRecordCommand{
     .name = "record",
     .usage = "train MODEL",
     .summary = "that real step as a row of truth",
+    .explanation = kVerified,
     .example = "memtape record train Qwen/Qwen3-0.6B --into rows",
     .operands = kRecordOperands,
     .own = kRecordOptions,

@@ -18,6 +18,7 @@
 #include "recorded_file.h"
 #include "report/explanation.h"
 #include "report/phantom_run.h"
+#include "sources/files.h"
 
 namespace memtape::cli {
 namespace {
@@ -101,6 +102,8 @@ Result<std::string> explain_snapshot(const std::string& to, const RunFolder& fol
     const auto from = folder.path() / fmt::format("process-{}.pickle", entry.pid);
     std::error_code error;
     if (entry.failures.empty() || !std::filesystem::exists(from, error)) continue;
+    if (const auto fine = sources::check_replaceable(to, sources::kPickle); !fine)
+      return tl::unexpected(fine.error());
     std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
     if (error) return memtape::bad_input("cannot be written: " + error.message(), to);
     Result<RecordedFile> file = RecordedFile::open(to);
@@ -155,6 +158,7 @@ const Command kWatchCommand{
     .name = "watch",
     .usage = "-- COMMAND...",
     .summary = "a real run on a real GPU, observed",
+    .explanation = "the figures are torch's own, written down inside of the process while it ran",
     .example = "memtape watch -- python train.py",
     .own = kWatchOptions,
     .takes_tail = true,

@@ -81,6 +81,9 @@ constexpr auto kWebOptions = std::to_array<Option>({
 const Command kWebCommand{
     .name = "web",
     .summary = "the page, served to this machine's browser",
+    .explanation =
+        "the page answers as memtape train and memtape serve do, and shows of each tensor "
+        "why it is there",
     .example = "memtape web",
     .own = kWebOptions,
     .run = run_web,
