@@ -123,6 +123,7 @@ def kernels(path):
 
 
 EFFECTS = {"*": "modelled", "#": "modelled", "-": "none", "?": "not_modelled"}
+NUMBERS = {"whole": "int", "number": "float"}
 
 
 def flag_table(path):
@@ -131,7 +132,8 @@ def flag_table(path):
         sys.exit(f"{path}: a line is not two to five words, or a flag is there twice")
     rows = [row + ["-"] * (5 - len(row)) for row in rows]
     flags = "".join(
-        f"  {{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name.strip('-'))}, {str(effect == '#').lower()}}},\n"
+        f"  {{{text(flag)}, Arity::{'one' if arity in NUMBERS else arity}, Effect::{EFFECTS[effect]}, {text(name.strip('-'))}, "
+        f"{str(effect == '#').lower()}, {text(NUMBERS.get(arity, ''))}}},\n"
         for flag, arity, effect, name, _ in rows
     )
     variables = "".join(f"  {{{text(variable)}, {text(flag)}}},\n" for flag, *_, variable in rows if variable != "-")
@@ -158,7 +160,9 @@ ROW_KINDS = {"same", "whole", "number", "text", "truth", "on_alone", "words", "n
 
 
 def setting_row(setting, meaning, kind="same", otherwise=""):
-    """A kind that is none of ROW_KINDS lists the values that may be said: "theirs=ours|both"."""
+    """A kind that is none of ROW_KINDS lists the values that may be said: "theirs=ours|both". A neutral setting means its kind alone."""
+    if meaning in ROW_KINDS:
+        meaning, kind = "value.number", meaning
     group, _, name = meaning.rpartition(".")
     choices = "" if kind in ROW_KINDS else kind
     return f"  {{{text(setting)}, {text(group)}, {text(name)}, RowKind::{'choice' if choices else kind}, {text(otherwise)}, {text(choices)}}},\n"
@@ -166,7 +170,8 @@ def setting_row(setting, meaning, kind="same", otherwise=""):
 
 def setting_table(path):
     rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    if any(not 2 <= len(row) <= (5 if row[1:2] == ["*"] else 2) or row[1] not in "*?-!" for row in rows) or len({row[0] for row in rows}) != len(rows):
+    most = {"*": 5, "-": 3}
+    if any(not 2 <= len(row) <= most.get(row[1], 2) or row[1] not in "*?-!" for row in rows) or len({row[0] for row in rows}) != len(rows):
         sys.exit(f"{path}: a line is not a name, its effect and what a modelled one becomes, or a name is there twice")
     tables = [("rows", "SettingRow", "".join(setting_row(row[0], *row[2:]) for row in rows if len(row) > 2))]
     for name, effect in (("modelled", "*"), ("not_modelled", "?"), ("neutral", "-"), ("refused", "!")):

@@ -74,6 +74,13 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
                                                                  : std::nullopt;
 }
 
+std::optional<double> real_number(std::string_view text) {
+  double value = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_all = error == std::errc() && at == text.data() + text.size();
+  return is_all && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
 std::optional<std::int64_t> typed_count(std::string_view text) {
   constexpr std::string_view kSmall = "kmgt", kLarge = "KMGT";
   if (text.size() < 2) return std::nullopt;
@@ -87,6 +94,11 @@ std::optional<std::int64_t> typed_count(std::string_view text) {
   const double unit =
       std::pow(is_binary ? kKibi : 1000.0, static_cast<double>((is_binary ? large : small) + 1));
   return std::fabs(value * unit) < 9e18 ? std::optional(std::llrint(value * unit)) : std::nullopt;
+}
+
+bool may_be_number(std::string_view text, bool is_whole) {
+  if (text.starts_with('$')) return true;
+  return is_whole ? whole_number(text) || typed_count(text) : real_number(text).has_value();
 }
 
 std::optional<Bytes> typed_bytes(std::string_view text) { return number(text, kSizes); }

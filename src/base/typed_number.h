@@ -14,9 +14,16 @@ namespace memtape {
 /// Digits, with a minus before them: nothing else.
 std::optional<std::int64_t> whole_number(std::string_view text);
 
+/// A finite number, as Python's float() reads it: "2e-5", ".5", "-1".
+std::optional<double> real_number(std::string_view text);
+
 /// human_readable_int of vLLM and SGLang: "8k" is 8000, "8K" 8192, "1.5k" 1500. Nothing where there
 /// is no unit, or no number before it.
 std::optional<std::int64_t> typed_count(std::string_view text);
+
+/// Whether another program's parser may take the text as a number: one, a count with a unit, or a
+/// variable that the shell puts in.
+bool may_be_number(std::string_view text, bool is_whole);
 
 /// GiB, Gi and G are 2^30 and GB is 10^9; K, M and T work the same way, and case is ignored. The
 /// result is nothing if the text is no such size, is negative or does not fit into 63 bits.

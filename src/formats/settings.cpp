@@ -161,6 +161,15 @@ std::optional<double> Settings::number(std::string_view name) {
   return std::nullopt;
 }
 
+void Settings::check_number(std::string_view name, bool is_whole) {
+  const GivenSetting* given = find(name);
+  if (!given || !given->says_something() || given->value.text.starts_with('$')) return;
+  if (is_whole)
+    whole(name);
+  else
+    number(name);
+}
+
 std::optional<std::string> Settings::choice(std::string_view name,
                                             std::span<const std::string_view> names) {
   const std::optional<std::string> value = text(name);

@@ -63,6 +63,8 @@ class Settings {
   std::optional<std::string> text(std::string_view name);
   std::optional<std::int64_t> whole(std::string_view name);
   std::optional<double> number(std::string_view name);
+  /// A failure unless the setting is such a number, says nothing, or is a variable of a shell.
+  void check_number(std::string_view name, bool is_whole);
   /// One of `names`.
   std::optional<std::string> choice(std::string_view name, std::span<const std::string_view> names);
   /// The scalars of a sequence, or a single one.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/typed_number.h"
 
 namespace memtape::launch {
 namespace {
@@ -123,6 +124,11 @@ class FlagReader {
       if (flag.arity == Arity::one && given.values.empty())
         return bad_input(fmt::format("{} needs a value", flag.name), std::string(style_.program));
     }
+    const bool whole = flag.value == "int";
+    const bool is_number = (whole || flag.value == "float") && flag.arity != Arity::many;
+    if (is_number && !given.values.empty() && !may_be_number(given.values.front(), whole))
+      return bad_input(fmt::format("unusable value \"{}\"", given.values.front()),
+                       std::string(flag.name), whole ? "a whole number" : "a number");
     read_.given.push_back(std::move(given));
     return {};
   }

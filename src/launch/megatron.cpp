@@ -2,8 +2,6 @@
 // Megatron-LM's training programs. Their arguments describe the model, too: the translation holds
 // them as a configuration of model_type "megatron", each argument by the name of its attribute.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -24,15 +22,10 @@ using Json = std::string;
 
 Result<Json> number(const Flag& argument, const std::string& text) {
   const bool whole = argument.value == "int";
-  const char* end = text.data() + text.size();
-  std::int64_t integer = 0;
-  double real = 0;
-  const auto [at, error] =
-      whole ? std::from_chars(text.data(), end, integer) : std::from_chars(text.data(), end, real);
-  if (error != std::errc() || at != end || !std::isfinite(real))
-    return bad_input(fmt::format("unusable value \"{}\"", text), std::string(argument.name),
-                     whole ? "a whole number" : "a number");
-  return whole ? fmt::format("{}", integer) : fmt::format("{}", real);
+  if (const auto integer = whole_number(text); whole && integer) return fmt::format("{}", *integer);
+  if (const auto real = real_number(text); !whole && real) return fmt::format("{}", *real);
+  return bad_input(fmt::format("unusable value \"{}\"", text), std::string(argument.name),
+                   whole ? "a whole number" : "a number");
 }
 
 /// A value that the shell will fill in: the number cannot be known.

@@ -145,6 +145,9 @@ Result<Translation> translate(const SettingsProgram& program, const LaunchComman
   if (!settings) return tl::unexpected(settings.error());
   Reading reading{&program, command, std::move(*settings)};
   program.begin(reading);
+  for (const SettingRow& row : table.rows)
+    if (row.group == "value")
+      reading.settings.check_number(row.setting, row.kind == RowKind::whole);
   if (program.checks_names) reading.translation.remarks.add(reading.settings.check_names(known));
   if (!reading.settings.failure()) program.say(reading);
   if (reading.settings.failure()) return tl::unexpected(*reading.settings.failure());

@@ -345,9 +345,11 @@ const TrainOption* find(std::span<const TrainOption> rows, std::string_view name
 }
 
 Result<void> tell(const TrainOption& option, std::string_view text, TrainRecipe& recipe) {
-  if (!option.set) return {};
+  // A variable of a shell that stands for something without effect may be anything.
+  if (!option.set && (text == option.default_text || text.starts_with('$'))) return {};
   const Result<option::Value> value = option::read(option, text);
-  return value ? option.set({option, text, *value}, recipe) : tl::unexpected(value.error());
+  if (!value) return tl::unexpected(value.error());
+  return option.set ? option.set({option, text, *value}, recipe) : Result<void>();
 }
 
 std::string_view name(Precision precision) { return name_of(precision, kPrecisions); }

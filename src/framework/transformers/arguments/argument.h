@@ -16,7 +16,11 @@ namespace memtape::transformers {
 
 using Argument = TrainOption;
 
-/// A row. Without a setter, no block of a step depends on the argument, and its value is not read.
+/// A probability, or another share of a whole.
+inline constexpr option::Real kShare{0.0, 1.0};
+
+/// A row. Without a setter, no block of a step depends on the argument, and its value is checked
+/// alone.
 constexpr Argument field(std::string_view spelling, option::Kind kind,
                          std::string_view default_text = {},
                          option::Setter<TrainRecipe> set = nullptr) {
