@@ -70,18 +70,22 @@ std::string serve_help(const ServeEngine* only) {
 }
 
 /// The engine that is named, which decides what flags there are and so is looked for first.
-std::optional<std::string> named_engine(const Told& told) {
+Result<std::optional<std::string>> named_engine(const Told& told) {
   constexpr std::string_view kFlag = "--engine";
-  std::optional<std::string> named;
+  std::vector<std::string> named;
   for (const option::GivenValue& given : told.values)
-    if (given.name == "engine" && !given.texts.empty()) named = given.texts.front();
+    if (given.name == "engine" && !given.texts.empty()) named.push_back(given.texts.front());
   const option::Arguments words = told.words;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
-    if (word == kFlag && i + 1 < words.size()) named = words[i + 1];
-    if (word.starts_with("--engine=")) named = word.substr(kFlag.size() + 1);
+    if (word == kFlag && i + 1 < words.size()) named.emplace_back(words[i + 1]);
+    if (word.starts_with("--engine=")) named.emplace_back(word.substr(kFlag.size() + 1));
   }
-  return named;
+  for (const std::string& engine : named)
+    if (engine != named.front())
+      return serve_mistake(fmt::format("--engine names both {} and {}", named.front(), engine),
+                           "one of them; memtape plan serve --engine any compares");
+  return named.empty() ? std::nullopt : std::optional(named.front());
 }
 
 /// What people mean by words that are not there, before what is spelled alike.
@@ -113,9 +117,7 @@ Result<void> questions_agree(const NamedValues& values) {
   const auto count = [&](std::string_view name) {
     return std::ranges::count(values, name, &NamedValue::first);
   };
-  for (const std::string_view once : {"gpu", "gpus", "solve", "compare", "users", "context"})
-    if (count(once) > 1)
-      return serve_mistake(fmt::format("--{} is given twice", once), "one of them");
+  if (count("compare") > 1) return serve_mistake("--compare is given twice", "one of them");
   if (count("compare") == 0) return {};
   if (count("gpu") > 0)
     return serve_mistake("--gpu beside --compare: which GPUs?", "--compare GPU,GPU");
@@ -128,7 +130,9 @@ Result<void> questions_agree(const NamedValues& values) {
 }  // namespace
 
 Result<Syntax> serve_syntax(const Told& told) {
-  const std::optional<std::string> named = named_engine(told);
+  const Result<std::optional<std::string>> asked = named_engine(told);
+  if (!asked) return tl::unexpected(asked.error());
+  const std::optional<std::string>& named = *asked;
   const Result<const ServeEngine*> found =
       named ? find_serve_engine(*named) : &serve_engines().front();
   if (!found) return tl::unexpected(found.error());
@@ -136,7 +140,7 @@ Result<Syntax> serve_syntax(const Told& told) {
   Syntax syntax{.command = "serve",
                 .operands = {kModel},
                 .help = [only = named ? engine : nullptr] { return serve_help(only); },
-                .last_counts = true,
+                .takes_empty = false,
                 .truths_follow = engine->truths_follow};
   option::add<Option>(kServeAnswer, syntax.table);
   option::add<Option>(kServeOptions, syntax.table);

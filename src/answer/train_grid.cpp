@@ -2,6 +2,7 @@
 #include "answer/train_grid.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -45,8 +46,14 @@ Result<std::vector<GridAxis>> axes_of(std::string_view text) {
     if (word.empty()) continue;
     Result<GridAxis> axis = axis_of(word);
     if (!axis) return tl::unexpected(axis.error());
-    if (!axes.empty() && axes.front().option == axis->option)
-      return bad_input(fmt::format("{} is named twice", axis->option), "--grid", kForm);
+    if (!axes.empty() &&
+        with_changes({{axes.front().option, ""}}, std::array{NamedValue{axis->option, "?"}})
+                .size() == 1)
+      return bad_input(
+          axes.front().option == axis->option
+              ? fmt::format("{} is named twice", axis->option)
+              : fmt::format("{} and {} set the same", axes.front().option, axis->option),
+          "--grid", kForm);
     axes.push_back(std::move(*axis));
   }
   if (axes.empty() || axes.size() > 2)
@@ -101,7 +108,11 @@ Result<Grid> grid_of(const Question& question, const std::string& text) {
   Result<std::vector<GridAxis>> axes = axes_of(text);
   if (!axes) return tl::unexpected(axes.error());
   std::vector<std::string> varied;
-  for (const GridAxis& axis : *axes) varied.push_back(axis.option);
+  for (const GridAxis& axis : *axes) {
+    if (const auto fine = check_unsaid(question, axis.option, "--grid"); !fine)
+      return tl::unexpected(fine.error());
+    varied.push_back(axis.option);
+  }
   Grid grid{question.model.id, title_of(question, varied), std::move(*axes), {}, question.strict};
   const std::size_t count = grid.axes[0].values.size() * grid.columns();
   if (count > kMostCells)

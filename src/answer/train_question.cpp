@@ -2,10 +2,12 @@
 #include "answer/train_question.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "framework/train_arguments.h"
 #include "report/headline.h"
 #include "report/json_parts.h"
 
@@ -42,6 +44,17 @@ CommandWords without_questions(CommandWords command) {
   std::erase_if(command.typed, asks);
   std::erase_if(command.values, asks);
   return command;
+}
+
+Result<void> check_unsaid(const Question& question, const std::string& option,
+                          std::string_view asks) {
+  const NamedValues& said = question.command.typed;
+  const NamedValues others = with_changes(said, std::array{NamedValue{option, ""}});
+  for (const NamedValue& one : said)
+    if (std::ranges::find(others, one) == others.end())
+      return bad_input(fmt::format("says what {} varies", asks), option_text(one.first),
+                       "leave out one of them");
+  return {};
 }
 
 bool passes(const VariantAnswer& answer, bool strict) {

@@ -29,6 +29,10 @@ std::string title_of(const Question& question, std::span<const std::string> vari
 
 CommandWords without_questions(CommandWords command);
 
+/// An error if the command says itself what the question `asks` is to vary: --grid, --solve.
+Result<void> check_unsaid(const Question& question, const std::string& option,
+                          std::string_view asks);
+
 /// Whether the answer counts as fitting. "May not fit" counts, unless --strict is set.
 bool passes(const VariantAnswer& answer, bool strict);
 

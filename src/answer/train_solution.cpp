@@ -31,6 +31,8 @@ void add_sentence(std::string& out, std::string_view sentence, int width) {
 }  // namespace
 
 Result<Solution> solution_of(const Question& question, const std::string& what) {
+  if (const auto fine = check_unsaid(question, what, "--solve"); !fine)
+    return tl::unexpected(fine.error());
   Result<SolvedTraining> solved =
       solve_training(question.model, question.command, question.device, what);
   if (!solved) return tl::unexpected(solved.error());

@@ -163,7 +163,7 @@ class WordReader {
     } else if (!left_.empty() && !looks_like_option(left_.front()) &&
                left_.size() > required_ - std::min(required_, words_.operands.size())) {
       value = take();
-      if (value.empty() && syntax_.last_counts) return fail(fmt::format("{} needs a value", name));
+      if (value.empty() && !syntax_.takes_empty) return fail(fmt::format("{} needs a value", name));
     }
     words_.typed.push_back({&option, std::move(value)});
   }
@@ -179,7 +179,6 @@ class WordReader {
   /// Which of two values is meant cannot be known. What may come without a value is another
   /// program's, whose parser takes the last.
   std::optional<Error> said_twice() const {
-    if (syntax_.last_counts) return std::nullopt;
     for (std::size_t i = 0; i < words_.typed.size(); ++i) {
       const auto& [option, value] = words_.typed[i];
       if (option->repeatable || (!option->is_switch() && !option->needs_value())) continue;

@@ -33,8 +33,7 @@ struct Syntax {
   std::string_view summary = {}, example = {};  ///< for the help
   std::function<std::string()> help = {};       ///< replaces the help that is made from the tables
   bool takes_tail = false;                      ///< what follows a -- belongs to another program
-  /// As in other programs' parsers: an option may be given again, and an empty word is not a value.
-  bool last_counts = false;
+  bool takes_empty = true;                      ///< false: an empty word is no value
   /// A switch may be followed by its value, "--switch false", as Python's parsers allow.
   bool truths_follow = false;
   /// What a word may be that is no option: an error, or nothing.
