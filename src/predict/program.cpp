@@ -7,6 +7,7 @@
 
 #include "framework/dialects.h"
 #include "framework/torch/built_parameters.h"
+#include "model/stored_dtype.h"
 #include "predict/global_batch.h"
 
 namespace memtape {
@@ -65,6 +66,8 @@ bool lacks_padding_token(const TrainRecipe& recipe, const Config& config) {
 }  // namespace
 
 Result<TrainRecipe> resolved(TrainRecipe recipe, const Config& config) {
+  if (const Result<DType> stored = stored_dtype(config); !stored)
+    return tl::unexpected(stored.error());
   if (!recipe.names_task) recipe.task = torch::default_task(config);
   if (lacks_padding_token(recipe, config))
     recipe.assumed.emplace_back(

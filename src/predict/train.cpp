@@ -75,6 +75,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   const Result<TrainRecipe> settled = resolved(asked, model.config);
   if (!settled) return tl::unexpected(settled.error());
   const TrainRecipe& recipe = *settled;
+  if (const auto fine = check_expert_load(model, recipe); !fine)
+    return tl::unexpected(fine.error());
   TrainAnswer answer;
   Prediction& prediction = answer.prediction;
   Result<FullestRank> fullest =
@@ -108,8 +110,6 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   std::ranges::move(release_warnings(recipe), std::back_inserter(prediction.warnings));
   if (std::string said = compile_warning(recipe); !said.empty())
     prediction.warnings.push_back(std::move(said));
-  if (!recipe.freeze.empty() && run->statics.trainable_parameters == run->statics.parameters)
-    prediction.warnings.push_back("--freeze: no parameter has such a name: nothing is frozen");
   if (run->statics.managed_bytes > 0)
     prediction.warnings.push_back(fmt::format(
         "{} of optimizer state lie in managed memory: outside these figures, and on the device "

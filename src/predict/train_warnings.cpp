@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/train_warnings.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -48,7 +49,22 @@ void warn_of_header(const ModelRequest& model, const TrainRecipe& recipe, Lines&
   for (std::string& line : check_header(check, *model.header)) warnings.push_back(std::move(line));
 }
 
+/// By its configuration, or by the names of its parameters where transformers has the model.
+bool has_experts(const Config& config, const TrainRecipe& recipe) {
+  const auto names_some = [](std::string_view text) {
+    return text.find("expert") != text.npos || text.find("moe") != text.npos;
+  };
+  if (names_some(config.json())) return true;
+  const auto built = torch::built_parameters(config, recipe);
+  return built && std::ranges::any_of(*built, names_some, &torch::BuiltParameter::name);
+}
+
 }  // namespace
+
+Result<void> check_expert_load(const ModelRequest& model, const TrainRecipe& recipe) {
+  if (recipe.expert_load.is_balanced() || has_experts(model.config, recipe)) return {};
+  return bad_input("the model has no experts", "--imbalance", "leave it out");
+}
 
 void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Lines& warnings) {
   const family::FamilyFacts* const facts = family::facts_of(model.config);

@@ -84,6 +84,11 @@ struct MeantFlag {
   std::string_view typed, hint;
 };
 
+/// Flags that do nothing unless one of the others is given, too. Names are without dashes.
+struct FlagNeeds {
+  std::string_view flags, one_of;
+};
+
 /// How a plan is expressed by an engine's flags, and how the planned server is started.
 struct PlannedServer {
   std::string_view tensor_parallel, length, sequences;  ///< flags, without the dashes
@@ -111,6 +116,7 @@ struct ServeEngine {
   bool batch_is_of_tokens = false;    ///< "batch" counts tokens, not sequences
   bool takes_unified_memory = false;  ///< what does not fit on a GPU may lie in host memory
   std::span<const MeantFlag> meant = {};
+  std::span<const FlagNeeds> needs = {};
   const PlannedServer* planned = nullptr;  ///< null: its servers are not planned
   RealServer real = RealServer::none;
   bool chats_at_home = false;  ///< the one that `memtape fits` asks what fits on a machine

@@ -15,9 +15,8 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options, Framewo
   recipe.release = releases.release;
   recipe.named_releases = releases.named;
   recipe.releases_from = releases.from;
-  for (const NamedValue& option : options) {
-    if (option.first != "framework") continue;
-    const Result<const Framework*> found = find_framework(option.second, frameworks);
+  if (const std::string* named = last_value(options, "framework")) {
+    const Result<const Framework*> found = find_framework(*named, frameworks);
     if (!found) return tl::unexpected(found.error());
     recipe.framework = *found;
   }
@@ -79,6 +78,9 @@ Result<void> check(const TrainRecipe& recipe) {
       !recipe.framework->takes.lora_without_targets)
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
+  if (recipe.program.upcasts_trained && recipe.program.trained_layers == 0)
+    return bad_input("no layers are named that are trained", "--upcast-trained",
+                     "--train-last-layers N, too");
   if (recipe.compile && !recipe.framework->takes.compile)
     return unsupported("compiled steps are modelled for the plain loop", "--compile",
                        "--framework torch");

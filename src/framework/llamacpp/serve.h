@@ -34,7 +34,8 @@ inline constexpr std::array kFlags{
     ServeFlag{"--main-gpu -mg", "N", "the GPU of --split-mode none"},
     ServeFlag{"--cpu-moe -cmoe", "", "all experts in host memory"},
     ServeFlag{"--n-cpu-moe -ncmoe", "N", "the experts of the first N layers in host memory"},
-    ServeFlag{"--override-tensor -ot", "PATTERN=BUFFER,...", "tensors by regular expression"},
+    ServeFlag{"--override-tensor -ot", "PATTERN=BUFFER,...", "tensors by regular expression"}
+        .adds_up(),
     ServeFlag{"--no-kv-offload -nkvo", "", "keys and values in host memory"},
     ServeFlag{"--kv-offload -kvo", "", ""},
     ServeFlag{"--no-op-offload", "", "ops on host weights stay on the CPU"},
@@ -55,7 +56,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--spec-draft-ngl -ngld --gpu-layers-draft --n-gpu-layers-draft", "N",
               "its layers on the GPUs"},
     ServeFlag{"--spec-draft-quantize", "TYPE", "as llama-quantize would make it"},
-    ServeFlag{"--lora --lora-scaled", "FILE.gguf[:SCALE],...", "adapters, applied"},
+    ServeFlag{"--lora --lora-scaled", "FILE.gguf[:SCALE],...", "adapters, applied"}.adds_up(),
     ServeFlag{"--mmproj -mm", "FILE.gguf", "the tower of a multimodal model; its weights alone"},
     ServeFlag{"--no-mmproj-offload", "", "that in host memory"},
     ServeFlag{"--mmproj-offload", "", ""},
@@ -75,6 +76,10 @@ inline constexpr std::array kRemedies{
 
 inline constexpr std::array<MeantFlag, 1> kMeant{{{"--max-tokens", "--ctx-size N"}}};
 
+inline constexpr std::array<FlagNeeds, 1> kNeeds{
+    {{"spec-draft-n-max spec-draft-type-k spec-draft-type-v spec-draft-quantize spec-draft-ngl",
+      "spec-draft-model spec-type"}}};
+
 inline constexpr ServeEngine kEngine{.name = "llamacpp",
                                      .summary = "llama.cpp v0.5.0: llama-server",
                                      .source = "common/arg.cpp",
@@ -90,6 +95,7 @@ inline constexpr ServeEngine kEngine{.name = "llamacpp",
                                      .batch_is_of_tokens = true,
                                      .takes_unified_memory = true,
                                      .meant = kMeant,
+                                     .needs = kNeeds,
                                      .chats_at_home = true};
 
 }  // namespace memtape::llamacpp

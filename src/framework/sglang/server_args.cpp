@@ -10,6 +10,7 @@
 #include "framework/vllm/ops.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/reported_memory.h"
+#include "model/stored_dtype.h"
 #include "model/type_of.h"
 #include "serving/engine_release.h"
 #include "serving/serve_gpus.h"
@@ -29,10 +30,8 @@ Result<DType> dtype_of(const ServeOptions& options, const Config& config) {
   // Its kernels for MXFP4 take bfloat16 alone.
   if (config.object("quantization_config").text("quant_method", "") == "mxfp4")
     return DType::bfloat16;
-  const std::string text = config.text({"dtype", "torch_dtype"}, "float32");
-  const std::optional<DType> held = dtype_from_name(text);
-  if (!held) return bad_input("is not a type: " + text, config.where() + ": torch_dtype");
-  if (*held != DType::float32) return *held;
+  const Result<DType> held = stored_dtype(config);
+  if (!held || *held != DType::float32) return held;
   return type_of(config).starts_with("gemma") ? DType::bfloat16 : DType::float16;
 }
 

@@ -71,12 +71,20 @@ bool fnmatch(std::string_view name, std::string_view pattern) {
   return pattern.find_first_not_of('*') == std::string_view::npos;
 }
 
-void freeze(const std::vector<nn::ModuleNode::Named>& parameters,
-            const std::vector<std::string>& globs) {
-  for (const nn::ModuleNode::Named& parameter : parameters)
-    if (std::any_of(globs.begin(), globs.end(),
-                    [&](const std::string& glob) { return fnmatch(parameter.name, glob); }))
-      parameter.tensor.impl().requires_grad = false;
+Result<void> freeze(const std::vector<nn::ModuleNode::Named>& parameters,
+                    const std::vector<std::string>& globs) {
+  for (const std::string& glob : globs) {
+    bool is_known = false;
+    for (const nn::ModuleNode::Named& parameter : parameters)
+      if (fnmatch(parameter.name, glob)) {
+        parameter.tensor.impl().requires_grad = false;
+        is_known = true;
+      }
+    if (!is_known)
+      return bad_input("\"" + glob + "\" matches no parameter", "--freeze",
+                       parameters.empty() ? "" : "names are like " + parameters.front().name);
+  }
+  return {};
 }
 
 void train_layers_alone(const std::vector<nn::ModuleNode::Named>& parameters, std::int64_t layers,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "nn/module.h"
 
 namespace memtape::torch {
@@ -16,9 +17,10 @@ namespace memtape::torch {
 /// these, [a-c] for one of a range, and [!abc] for none of these.
 bool fnmatch(std::string_view name, std::string_view pattern);
 
-/// Freezes the parameters that match any of the globs, as a loop over named_parameters() does.
-void freeze(const std::vector<nn::ModuleNode::Named>& parameters,
-            const std::vector<std::string>& globs);
+/// Freezes the parameters that match any of the globs, as a loop over named_parameters() does. A
+/// glob that matches none is an error.
+Result<void> freeze(const std::vector<nn::ModuleNode::Named>& parameters,
+                    const std::vector<std::string>& globs);
 
 /// Trains only the parameters of the last `layers` layers out of `of`; if `layers` is negative,
 /// those of the first -`layers` layers. A parameter belongs to a layer if the layer's number is a

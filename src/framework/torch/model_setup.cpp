@@ -73,8 +73,11 @@ Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& reci
     if (const Result<void> added = add_lora(model, *recipe.lora, *family::facts_of(config)); !added)
       return added;
   if (!recipe.freeze.empty())
-    freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
-           recipe.freeze);
+    if (const Result<void> frozen = freeze(
+            nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
+            recipe.freeze);
+        !frozen)
+      return frozen;
   if (recipe.program.trained_layers != 0) {
     const auto parameters = nn::named_parameters(model.tree.root());
     train_layers_alone(parameters, recipe.program.trained_layers,

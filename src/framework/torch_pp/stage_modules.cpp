@@ -54,7 +54,10 @@ Result<std::unique_ptr<family::PretrainedModel>> model_without_memory(const Conf
                        "a plain stack of decoder layers such as llama");
   untie(*parts);
   if (!recipe.freeze.empty())
-    torch::freeze(nn::named_parameters((*model)->tree.root()), recipe.freeze);
+    if (const auto frozen =
+            torch::freeze(nn::named_parameters((*model)->tree.root()), recipe.freeze);
+        !frozen)
+      return tl::unexpected(frozen.error());
   if (recipe.checkpointing != Checkpointing::none)
     (*model)->tree.gradient_checkpointing = recipe.checkpointing == Checkpointing::full_reentrant
                                                 ? nn::GradientCheckpointing::reentrant

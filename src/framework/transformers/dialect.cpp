@@ -15,6 +15,7 @@
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer.h"
 #include "framework/transformers/trainer_recipe.h"
+#include "model/stored_dtype.h"
 
 namespace memtape::transformers {
 namespace {
@@ -47,10 +48,9 @@ std::vector<Package> packages_of_program(const TrainRecipe& recipe) {
 }
 
 /// Users of Trainer load a checkpoint in the dtype it was stored in, unless --weights says another.
-DType stored_dtype(const Config& config) {
-  const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));
-  if (stored == "bfloat16") return DType::bfloat16;
-  return stored == "float16" ? DType::float16 : DType::float32;
+DType loaded_dtype(const Config& config) {
+  const DType stored = stored_dtype(config).value_or(DType::float32);
+  return stored == DType::bfloat16 || stored == DType::float16 ? stored : DType::float32;
 }
 
 TrainRecipe settle(TrainRecipe recipe, const Config& config) {
@@ -66,7 +66,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     recipe.evaluation.runs = false;
     recipe.evaluation.left_out = true;
   }
-  if (!recipe.weights) recipe.weights = stored_dtype(config);
+  if (!recipe.weights) recipe.weights = loaded_dtype(config);
   return recipe;
 }
 

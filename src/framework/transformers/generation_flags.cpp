@@ -20,12 +20,14 @@ constexpr std::array<std::string_view, 3> kSchedules{"constant", "heuristic",
                                                      "heuristic_transient"};
 constexpr IntegerRange kTokens{1, std::int64_t{1} << 20};
 
-/// Whether the number was given and is not the one that changes nothing.
-bool is_not(FlagReader& flags, std::string_view name, double nothing) {
+/// Whether the number was given and is not the one that changes nothing. A probability is at most 1
+/// (transformers 5.17, generation/logits_process.py: TopPLogitsWarper and its kin).
+bool is_not(FlagReader& flags, std::string_view name, double nothing, bool is_share = false) {
   const double value = flags.number(name, nothing);
-  if (value < 0)
-    flags.fail({ErrorKind::bad_input, "must not be negative", "--" + std::string(name),
-                "a number from 0 on"});
+  if (value < 0 || (is_share && value > 1))
+    flags.fail({ErrorKind::bad_input, is_share ? "is a probability" : "must not be negative",
+                "--" + std::string(name),
+                is_share ? "a number from 0 to 1" : "a number from 0 on"});
   return value != nothing;
 }
 
@@ -34,9 +36,9 @@ void read_score_changes(FlagReader& flags, ScoreChanges& changes) {
   constexpr std::int64_t kTopK = 50;
   changes.repetition_penalty = is_not(flags, "repetition_penalty", 1.0);
   changes.temperature = is_not(flags, "temperature", 1.0);
-  changes.top_p = is_not(flags, "top_p", 1.0);
-  changes.typical_p = is_not(flags, "typical_p", 1.0);
-  flags.number("min_p", 0);
+  changes.top_p = is_not(flags, "top_p", 1.0, true);
+  changes.typical_p = is_not(flags, "typical_p", 1.0, true);
+  is_not(flags, "min_p", 0, true);
   changes.min_p = flags.has("min_p");
   changes.top_k = flags.integer("top_k", kTopK, {0, std::int64_t{1} << 31});
 }
@@ -101,20 +103,14 @@ Result<AssistantRecipe> assistant_of(const ServeRequest& request) {
   assistant.num_assistant_tokens =
       flags.integer("num_assistant_tokens", assistant.num_assistant_tokens, kTokens);
   assistant.grows = flags.choice("num_assistant_tokens_schedule", kSchedules) > 0;
-  assistant.asks_confidence = is_not(flags, "assistant_confidence_threshold", 0) ||
+  assistant.asks_confidence = is_not(flags, "assistant_confidence_threshold", 0, true) ||
                               !flags.has("assistant_confidence_threshold");
   if (const Result<void> read = flags.done(); !read) return tl::unexpected(read.error());
   return assistant;
 }
 
 Result<void> read_assistant(const ServeRequest& request, GenerateRecipe& recipe) {
-  if (!request.options.has("assistant_model")) {
-    for (const std::string_view name : {"num_assistant_tokens", "num_assistant_tokens_schedule",
-                                        "assistant_confidence_threshold"})
-      if (request.options.has(name))
-        return bad_input("there is no assistant", "--" + std::string(name), "--assistant_model");
-    return {};
-  }
+  if (!request.options.has("assistant_model")) return {};
   const Result<AssistantRecipe> assistant = assistant_of(request);
   if (!assistant) return tl::unexpected(assistant.error());
   recipe.assistant = *assistant;

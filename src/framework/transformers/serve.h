@@ -56,6 +56,11 @@ inline constexpr std::array<MeantFlag, 1> kMeant{
     {{"--mmproj",
       "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
 
+inline constexpr std::array<FlagNeeds, 2> kNeeds{
+    {{"num_assistant_tokens num_assistant_tokens_schedule assistant_confidence_threshold",
+      "assistant_model"},
+     {"cache_config", "cache_implementation"}}};
+
 inline constexpr ServeEngine kServeEngine{
     .name = "transformers",
     .summary = "transformers 5.17: model.generate()",
@@ -69,6 +74,7 @@ inline constexpr ServeEngine kServeEngine{
               .count = "batch-size"},
     .truths_follow = true,
     .meant = kMeant,
+    .needs = kNeeds,
     .real = RealServer::generate};
 
 }  // namespace memtape::transformers

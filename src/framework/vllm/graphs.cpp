@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
-#include "model/config.h"
+#include "base/text.h"
+#include "model/config_fields.h"
 
 namespace memtape::vllm {
 namespace {
@@ -102,13 +104,41 @@ struct Level {
 constexpr std::array kLevels{Level{false, "NONE"}, Level{true, "PIECEWISE"},
                              Level{true, "FULL_AND_PIECEWISE"}, Level{true, "FULL_AND_PIECEWISE"}};
 
+/// CompilationConfig of vllm/config/compilation.py, 0.6 to 0.33: what is read, and what is not.
+constexpr std::string_view
+    kRead = "mode level cudagraph_mode cudagraph_capture_sizes",
+    kOthers =
+        "backend bs_to_padded_graph_size cache_dir candidate_compile_sizes "
+        "capture_sizes compile_cache_save_format compile_mm_encoder "
+        "compile_ranges_endpoints compile_ranges_split_points compile_sizes "
+        "cudagraph_copy_inputs cudagraph_decoder_replay cudagraph_mm_encoder "
+        "cudagraph_num_of_warmups cudagraph_specialize_lora custom_ops "
+        "debug_dump_path decoder_replay_cudagraph_capture_sizes "
+        "decoder_replay_trim_threshold dynamic_shapes_config "
+        "encoder_cudagraph_max_frames_per_batch "
+        "encoder_cudagraph_max_images_per_batch "
+        "encoder_cudagraph_max_vision_items_per_batch "
+        "encoder_cudagraph_token_budgets fast_moe_cold_start full_cuda_graph "
+        "inductor_compile_config inductor_hash_cache inductor_passes "
+        "ir_enable_torch_wrap max_capture_size max_cudagraph_capture_size "
+        "pass_config splitting_ops static_all_moe_layers use_cudagraph "
+        "use_inductor use_inductor_graph_partition";
+
 Result<void> read_config(const std::string& text, Settings& s, std::string& mode) {
-  const Result<Config> given = Config::parse(text, "--compilation-config");
+  constexpr const char* kFlag = "--compilation-config";
+  const Result<Config> given = Config::parse(text, kFlag);
   if (!given) return tl::unexpected(given.error());
+  if (const auto known = check_keys(*given, kFlag, {kRead, kOthers}); !known) return known;
   s.compiles = given->integer({"mode", "level"}, s.compiles ? 3 : 0) != 0;
   // Without compilation there are no pieces.
   const std::string otherwise = s.compiles || mode == "NONE" ? mode : "FULL_DECODE_ONLY";
   mode = given->text("cudagraph_mode", otherwise);
+  std::ranges::transform(mode, mode.begin(), [](unsigned char c) { return std::toupper(c); });
+  constexpr auto kModes = std::to_array<std::string_view>(
+      {"NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"});
+  if (std::ranges::find(kModes, mode) == kModes.end())
+    return bad_input("unknown mode \"" + mode + "\"", std::string(kFlag) + ": cudagraph_mode",
+                     suggestion(mode, kModes));
   s.capture_sizes = given->integers("cudagraph_capture_sizes");
   return given->check();
 }

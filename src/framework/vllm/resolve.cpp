@@ -13,6 +13,7 @@
 #include "framework/vllm/speculation.h"
 #include "ghost/device_traits.h"
 #include "model/config_overrides.h"
+#include "model/stored_dtype.h"
 #include "model/type_of.h"
 #include "serving/engine_release.h"
 #include "serving/serve_gpus.h"
@@ -45,9 +46,8 @@ Result<DType> dtype_of(const ServeOptions& options, const Config& config,
   constexpr std::array kTypes{DType::bfloat16, DType::bfloat16, DType::float16,
                               DType::float32,  DType::float16,  DType::float32};
   if (*given > 0) return kTypes[*given];
-  const std::string text = config.text({"dtype", "torch_dtype"}, "float32");
-  const std::optional<DType> held = dtype_from_name(text);
-  if (!held) return bad_input("is not a type: " + text, config.where() + ": torch_dtype");
+  const Result<DType> held = stored_dtype(config);
+  if (!held) return held;
   const DType preferred = device.traits.major >= 8 ? DType::bfloat16 : DType::float16;
   return *held == DType::float32 || *held == DType::bfloat16 ? preferred : *held;
 }
@@ -241,14 +241,8 @@ Result<void> read_cache(const ServeOptions& options, const Config& config, Setti
 }
 
 /// LoRAConfig; ranks are those that the kernels are made for.
-Result<void> read_lora(const ServeOptions& options, Settings& s,
-                       std::vector<std::string>& warnings) {
-  const bool sized = options.has("max-loras") || options.has("max-lora-rank");
-  if (!options.has("enable-lora")) {
-    if (sized)
-      warnings.push_back("--max-loras and --max-lora-rank change nothing without --enable-lora");
-    return {};
-  }
+Result<void> read_lora(const ServeOptions& options, Settings& s) {
+  if (!options.has("enable-lora")) return {};
   constexpr std::int64_t kRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
   const auto adapters = options.integer("max-loras", 1, {1, 4096});
   if (!adapters) return tl::unexpected(adapters.error());
@@ -431,7 +425,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
   if (auto read = read_graphs(options, s); !read) return tl::unexpected(read.error());
-  if (auto read = read_lora(options, s, warnings); !read) return tl::unexpected(read.error());
+  if (auto read = read_lora(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_speculation(request, config, s, warnings); !read)
     return tl::unexpected(read.error());
   if (auto read = choose_capture_sizes(options, s); !read) return tl::unexpected(read.error());

@@ -49,7 +49,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--max-loras", "N", "adapters that may run at a time (1)"},
     ServeFlag{"--max-lora-rank", "N", "the largest rank of an adapter (16)"},
     ServeFlag{"--max-cpu-loras", "N", ""},
-    ServeFlag{"--lora-modules", "NAME", ""},
+    ServeFlag{"--lora-modules", "NAME", ""}.adds_up(),
     ServeFlag{"--speculative-config -sc", "JSON",
               "method ngram, mtp (the model's own predictor), eagle, eagle3 or "
               "draft_model, with model and num_speculative_tokens"},
@@ -102,6 +102,9 @@ inline constexpr std::array<MeantFlag, 2> kMeant{
     {{"--batch-size", "--max-num-seqs N: requests at a time"},
      {"--mmproj", "vLLM reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
 
+inline constexpr std::array<FlagNeeds, 1> kNeeds{
+    {{"max-loras max-lora-rank max-cpu-loras lora-modules", "enable-lora"}}};
+
 /// The entry point of the image is that of its Dockerfile.
 inline constexpr PlannedServer kPlanned{.tensor_parallel = "tensor-parallel-size",
                                         .length = "max-model-len",
@@ -119,6 +122,7 @@ inline constexpr ServeEngine kEngine{.name = "vllm",
                                      .remedies = kRemedies,
                                      .users = {.length = "max-model-len", .count = "max-num-seqs"},
                                      .meant = kMeant,
+                                     .needs = kNeeds,
                                      .planned = &kPlanned,
                                      .real = RealServer::start};
 

@@ -8,11 +8,29 @@
 #include "base/letter_case.h"
 #include "framework/vllm/models/eagle.h"
 #include "framework/vllm/resolve.h"
+#include "model/config_fields.h"
 
 namespace memtape::vllm {
 namespace {
 
 constexpr const char* kFlag = "--speculative-config";
+/// SpeculativeConfig of vllm/config/speculative.py, 0.7 to 0.33.
+constexpr std::string_view kFields =
+    "method model num_speculative_tokens draft_sample_method acceptance_method attention_backend "
+    "code_revision "
+    "disable_by_batch_size disable_eagle_block_drop disable_log_stats disable_logprobs "
+    "disable_lookahead_block_hashes disable_mqa_scorer disable_padded_drafter_batch "
+    "draft_lm_head_quantization draft_load_config draft_tensor_parallel_size dspark_draft_topk "
+    "enable_adaptive_verification enable_chunked_prefill enforce_eager fly_entropy_threshold "
+    "fly_entropy_top_k fly_window_size "
+    "index_share_for_mtp_iteration kv_cache_dtype max_model_len moe_backend "
+    "num_speculative_tokens_per_batch_size parallel_drafting posterior_alpha posterior_threshold "
+    "prompt_lookup_max prompt_lookup_min "
+    "quantization rejection_sample_method revision speculative_token_tree "
+    "suffix_decoding_max_cached_requests suffix_decoding_max_spec_factor "
+    "suffix_decoding_max_tree_depth suffix_decoding_min_token_prob synthetic_acceptance_length "
+    "synthetic_acceptance_rate synthetic_acceptance_rates tensor_parallel_size "
+    "use_heterogeneous_vocab use_local_argmax_reduction xpress_topc";
 
 /// SpeculativeConfig.__post_init__: a method, else what the drafter's name says.
 Result<Proposer> proposer_of(const std::string& method, const std::string& model) {
@@ -101,6 +119,7 @@ Result<void> read_speculation(const ServeRequest& request, const Config& target,
   if (!text) return {};
   const Result<Config> given = Config::parse(*text, kFlag);
   if (!given) return tl::unexpected(given.error());
+  if (const auto known = check_keys(*given, kFlag, {kFields}); !known) return known;
   const std::string method = given->text("method", ""), model = given->text("model", "");
   const std::string sampling = given->text("draft_sample_method", "greedy");
   s.speculation.tokens = given->count("num_speculative_tokens", 0);
