@@ -34,7 +34,7 @@ void add_setting(ExplainedRecording& r, const WhatIf& recorded, const WhatIf& ot
   const bool rescues = other.serves.value_or(false) && !recorded.serves.value_or(false);
   if (!rescues && !r.held.ooms.empty()) return;
   if (!rescues && (saved < 1_MiB || other.retries > recorded.retries)) return;
-  Remedy remedy{.change = "PYTORCH_ALLOC_CONF=" + other.setting,
+  Remedy remedy{.change = r.recording.settings_variable + "=" + other.setting,
                 .effect = {},
                 .bytes = other.peak.reserved,
                 .is_enough = rescues};

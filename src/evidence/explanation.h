@@ -20,7 +20,7 @@ namespace memtape {
 
 /// A change that can be pasted, and its effect on the bytes.
 struct Remedy {
-  std::string change;  ///< "PYTORCH_ALLOC_CONF=expandable_segments:True"
+  std::string change;  ///< "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
   std::string effect;
   std::optional<Bytes> bytes;  ///< the reserved peak with the change, or the bytes that it frees
   bool is_enough = false;      ///< the request that failed would be served with it

@@ -155,6 +155,9 @@ class RecordingMaker {
     made_.is_cut = !snapshot.is_complete || !snapshot.has_segments;
     if (static_cast<std::size_t>(device) < snapshot.traces.size())
       std::tie(first_, last_) = snapshot.traces[static_cast<std::size_t>(device)];
+    states_start_ = device == 0 && !made_.is_cut && !snapshot.initial.empty() &&
+                    snapshot.initial_events <= last_ - first_;
+    if (states_start_) first_ += snapshot.initial_events;
   }
 
   Recording make() {
@@ -172,6 +175,7 @@ class RecordingMaker {
 
  private:
   void configure() {
+    made_.settings_variable = snapshot_.settings_variable;
     if (const auto parsed = AllocatorConfig::parse(snapshot_.alloc_conf))
       made_.trace.config = *parsed;
     else if (!snapshot_.alloc_conf.empty())
@@ -183,8 +187,9 @@ class RecordingMaker {
 
   void number_streams() {
     for (std::size_t i = first_; i < last_; ++i) note(handle_of(snapshot_.events[i]));
-    for (const SnapshotSegment& s : snapshot_.segments)
-      if (s.device == device_) note(s.stream);
+    for (const auto* segments : {&snapshot_.segments, &snapshot_.initial})
+      for (const SnapshotSegment& s : *segments)
+        if (s.device == device_) note(s.stream);
     std::ranges::sort(handles_);
     if (handles_.size() > 255) handles_.resize(255);
   }
@@ -209,14 +214,16 @@ class RecordingMaker {
     Address least = Address{1} << 60;
     for (std::size_t i = first_; i < last_; ++i)
       if (has_address(snapshot_.events[i])) least = std::min(least, snapshot_.events[i].address);
-    for (const SnapshotSegment& s : snapshot_.segments)
-      if (s.device == device_) least = std::min(least, s.address);
+    for (const auto* segments : {&snapshot_.segments, &snapshot_.initial})
+      for (const SnapshotSegment& s : *segments)
+        if (s.device == device_) least = std::min(least, s.address);
     base_ = least == Address{1} << 60 ? 0 : least / kDriverPage * kDriverPage;
     made_.trace.base = base_;
   }
 
   void rebuild() {
     if (made_.is_cut) return rebuild_forwards();
+    if (states_start_) return take_start();
     BackwardState state(snapshot_, device_, made_.trace.config);
     for (std::size_t i = last_; i-- > first_;)
       if (has_address(snapshot_.events[i]))
@@ -227,6 +234,18 @@ class RecordingMaker {
       made_.warnings.push_back(
           fmt::format("{} events contradict the state at the end: the recording has gaps",
                       with_commas(static_cast<std::int64_t>(state.contradictions()))));
+  }
+
+  void take_start() {
+    for (const SnapshotSegment& s : snapshot_.initial) {
+      InitialSegment segment{{s.address, s.size}, 0, s.is_small, s.is_expandable, {}};
+      for (const SnapshotBlock& b : s.blocks) {
+        if (b.state == SnapshotBlock::State::inactive) continue;
+        segment.blocks.push_back({b.address, b.size});
+        made_.older.push_back({{b.address - base_, b.size}, b.requested, b.stack, b.category});
+      }
+      add_initial(std::move(segment), s.stream);
+    }
   }
 
   void add_initial(InitialSegment segment, std::int64_t handle) {
@@ -296,6 +315,7 @@ class RecordingMaker {
 
   MemorySnapshot& snapshot_;
   int device_;
+  bool states_start_ = false;  ///< the state before the first event need not be found
   std::size_t first_ = 0, last_ = 0;
   Address base_ = 0;
   std::vector<std::int64_t> handles_;

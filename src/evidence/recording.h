@@ -36,6 +36,7 @@ struct Recording {
   /// The state before the first event is not known, because the file of a snapshot ended early.
   bool is_cut = false;
   bool has_private_pools = false;
+  std::string settings_variable = "PYTORCH_CUDA_ALLOC_CONF";  ///< which its release reads
 
   StackId stack_of(std::size_t event) const {
     return event_stacks.empty() ? 0 : event_stacks[event];

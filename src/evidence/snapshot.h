@@ -83,8 +83,13 @@ struct MemorySnapshot {
   /// For each device, its first event and one behind its last.
   std::vector<std::pair<std::size_t, std::size_t>> traces;
   std::vector<SnapshotSegment> segments;
+  /// Only memtape's own snapshots say what there was before the first event, and make it in as many
+  /// events at the front, for viewers.
+  std::vector<SnapshotSegment> initial;
+  std::size_t initial_events = 0;
   std::vector<SnapshotAnnotation> annotations;
-  std::string alloc_conf;  ///< the value of PYTORCH_CUDA_ALLOC_CONF
+  std::string alloc_conf;  ///< the value of the variable that its release reads
+  std::string settings_variable = "PYTORCH_CUDA_ALLOC_CONF";  ///< that variable
   bool expandable_segments = false;
   bool has_segments = false;          ///< the state at the end is known
   bool is_complete = true;            ///< the file was read to its end

@@ -32,17 +32,23 @@ class SnapshotReader {
       read_settings(objects_.at(top, "allocator_settings"));
       read_annotations(objects_.at(top, "external_annotations"));
       read_traces(objects_.at(top, "device_traces"));
+      read_segments(objects_.at(top, "initial_segments"), snapshot_.initial);
+      snapshot_.initial_events = static_cast<std::size_t>(
+          std::max<std::int64_t>(0, objects_.number_of(objects_.at(top, "initial_events"))));
     } else if (!top.is(SnapshotKind::list)) {
       return memtape::bad_input("is not a memory snapshot", "pickle", std::string(kExpected));
     }
-    read_segments(segments);
+    snapshot_.has_segments = segments.is(SnapshotKind::list);
+    read_segments(segments, snapshot_.segments);
     take_over();
     return {};
   }
 
  private:
   void read_settings(PickleValue settings) {
-    snapshot_.alloc_conf = objects_.text_of(objects_.at(settings, "PYTORCH_CUDA_ALLOC_CONF"));
+    if (objects_.at(settings, "PYTORCH_ALLOC_CONF").is(SnapshotKind::text))
+      snapshot_.settings_variable = "PYTORCH_ALLOC_CONF";
+    snapshot_.alloc_conf = objects_.text_of(objects_.at(settings, snapshot_.settings_variable));
     snapshot_.expandable_segments =
         objects_.number_of(objects_.at(settings, "expandable_segments")) != 0;
   }
@@ -82,8 +88,7 @@ class SnapshotReader {
     return range;
   }
 
-  void read_segments(PickleValue list) {
-    snapshot_.has_segments = list.is(SnapshotKind::list);
+  void read_segments(PickleValue list, std::vector<SnapshotSegment>& into) {
     for (const PickleValue& item : objects_.items(list)) {
       SnapshotSegment segment;
       segment.device = static_cast<int>(objects_.number_of(objects_.at(item, "device")));
@@ -100,11 +105,10 @@ class SnapshotReader {
       for (const PickleValue& part : objects_.items(objects_.at(item, "segment_pool_id")))
         segment.in_private_pool |= objects_.number_of(part) != 0;
       read_blocks(objects_.at(item, "blocks"), segment);
-      snapshot_.segments.push_back(std::move(segment));
+      into.push_back(std::move(segment));
     }
-    std::ranges::stable_sort(snapshot_.segments, {}, [](const SnapshotSegment& s) {
-      return std::pair(s.device, s.address);
-    });
+    std::ranges::stable_sort(
+        into, {}, [](const SnapshotSegment& s) { return std::pair(s.device, s.address); });
   }
 
   /// torch 2.0 says no addresses of blocks: they lie one behind the other.

@@ -36,7 +36,10 @@ class SnapshotWriter {
     out_.end_list();
     out_.end_list();
     out_.key("segments");
-    write_segments();
+    write_segments(segments_, alive_before(trace_.tape, last_));
+    out_.key("initial_segments");
+    write_segments(initial_, step_.at_start);
+    out_.member("initial_events", initial_events_);
     out_.key("allocator_settings");
     write_settings();
     out_.end_dict();
@@ -51,10 +54,12 @@ class SnapshotWriter {
          next_change_ < trace_.segments.size() && trace_.segments[next_change_].event < step_.first;
          ++next_change_)
       segments_.apply(trace_.segments[next_change_]);
+    initial_ = segments_;
     for (const auto& [address, s] : segments_.segments())
       write_change({step_.first, true, s.small_pool, s.expandable, s.stream, address, s.size});
     for (BlockId id : step_.at_start)
       if (has_block(id)) write_block("alloc", id);
+    initial_events_ = time_;
     for (at_ = step_.first; at_ < last_; ++at_) write_event(trace_.tape.events[at_]);
     if (const auto& oom = trace_.timeline.out_of_memory) {
       write_changes_until(oom->event);
@@ -164,15 +169,13 @@ class SnapshotWriter {
     out_.member("line", 0);
   }
 
-  void write_segments() {
-    std::vector<BlockId> blocks;
-    for (BlockId id : alive_before(trace_.tape, last_))
-      if (has_block(id)) blocks.push_back(id);
+  void write_segments(const SegmentMap& segments, std::vector<BlockId> blocks) {
+    std::erase_if(blocks, [this](BlockId id) { return !has_block(id); });
     std::sort(blocks.begin(), blocks.end(),
               [this](BlockId a, BlockId b) { return trace_.addresses[a] < trace_.addresses[b]; });
     out_.begin_list();
     auto from = blocks.begin();
-    for (const auto& [address, segment] : segments_.segments()) {
+    for (const auto& [address, segment] : segments.segments()) {
       const auto beyond = [this, end = address + segment.size](BlockId id) {
         return trace_.addresses[id] >= end;
       };
@@ -256,8 +259,8 @@ class SnapshotWriter {
   const Trace& trace_;
   MeasuredStep step_;
   std::size_t last_, at_ = 0, next_change_ = 0;
-  std::int64_t time_ = 0;
-  SegmentMap segments_;
+  std::int64_t time_ = 0, initial_events_ = 0;
+  SegmentMap segments_, initial_;
   std::vector<StreamId> stream_;  ///< by BlockId
   std::map<FramesKey, PickleWriter::Memo> frames_;
   std::map<ScopeId, PickleWriter::Memo> module_frames_;
