@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "evidence/explanation.h"
+#include "evidence/explain_server.h"
 
 namespace memtape {
 namespace {
@@ -25,12 +25,13 @@ class MessageReader {
       case ExplainedWording::torch_parentheses:
       case ExplainedWording::torch_sentences:
       case ExplainedWording::torch_async: torch(); break;
+      case ExplainedWording::torch_short: torch_short(); break;
       case ExplainedWording::torch_mps: mps(); break;
-      case ExplainedWording::vllm_kv_bytes:
-      case ExplainedWording::vllm_kv_tokens: vllm_cache(); break;
-      case ExplainedWording::vllm_start_up: vllm_start_up(); break;
-      case ExplainedWording::llamacpp: llamacpp(); break;
-      default: plain();
+      case ExplainedWording::host_killed: host_killed(); break;
+      case ExplainedWording::cuda_plain:
+      case ExplainedWording::cublas:
+      case ExplainedWording::nccl: plain(); break;
+      default: explain_server(out_, figures_);
     }
   }
 
@@ -38,6 +39,22 @@ class MessageReader {
   void finding(std::string text) { out_.findings.push_back(std::move(text)); }
   void remedy(std::string change, std::string effect, std::optional<Bytes> bytes, bool enough) {
     out_.remedies.push_back({std::move(change), std::move(effect), bytes, enough});
+  }
+
+  /// Where the command belongs that names what makes it fit, each with its exact peak.
+  void ask(std::optional<Bytes> missing) {
+    if (!m_.server.empty()) return advise_server(out_, figures_, missing.value_or(0));
+    remedy("memtape train MODEL --gpu NAME ... (or: memtape -- YOUR COMMAND)",
+           "names the changes that make it fit, each with its exact peak", missing, false);
+  }
+
+  /// A message cut short: what the device has and who holds it was said behind it.
+  void torch_short() {
+    finding(
+        fmt::format("{} could not be had; the rest of the message, with what the device has and "
+                    "who holds it, is cut off",
+                    about(*m_.requested)));
+    ask(std::nullopt);
   }
 
   void torch() {
@@ -54,30 +71,44 @@ class MessageReader {
     missing();
   }
 
+  Bytes least_reserved() const {
+    return m_.reserved().value_or(m_.allocated ? m_.allocated->bytes : 0);
+  }
+
+  /// A process holds what its allocator has reserved, so less than that is no count.
+  bool counts_itself() const {
+    return m_.process && m_.process->bytes + 64_MiB >= least_reserved();  // figures are rounded
+  }
+
   /// What of the device is neither in the allocator's hands nor free.
   void outside() {
     if (!m_.device || !m_.free) return;
     const Bytes used = m_.device->bytes - m_.free->bytes;
     Bytes others = 0;
     for (const auto& [pid, held] : m_.other_processes) others += held.bytes;
+    if (m_.process && !counts_itself())
+      finding(fmt::format(
+          "\"this process has {} memory in use\" is no count: in a container the driver does not "
+          "know its processes by their numbers",
+          m_.process->bytes == 0 ? "0 bytes" : about(*m_.process)));
     if (m_.process && m_.reserved() && m_.process->bytes >= *m_.reserved())
       finding(
           fmt::format("{} of this process is outside the allocator: CUDA context, kernels, "
                       "NCCL and other libraries",
                       human_bytes(m_.process->bytes - *m_.reserved())));
-    const Bytes ours = m_.process ? m_.process->bytes : m_.reserved().value_or(0);
-    if (m_.process || (m_.other_processes.empty() && m_.reserved())) {
+    const Bytes ours = counts_itself() ? m_.process->bytes : least_reserved();
+    if (counts_itself() || (m_.other_processes.empty() && ours > 0)) {
       const Bytes beyond = used - ours;
       if (beyond > 512_MiB)
         finding(fmt::format(
             "{} of the device is in use beyond what this process says it holds{}",
             human_bytes(beyond),
-            m_.process ? ": other processes" : ": its CUDA context and other processes"));
+            counts_itself() ? ": other processes" : ": its CUDA context and other processes"));
     }
     if (!m_.other_processes.empty()) {
       finding(fmt::format("{} processes are named on this GPU, with {} together",
                           m_.other_processes.size(), human_bytes(others)));
-      if (m_.process)
+      if (counts_itself())
         end_others();
       else
         part_processes(others);
@@ -123,11 +154,14 @@ class MessageReader {
           fmt::format("{} is reserved but not in use, more than is missing: it is in pieces, "
                       "or in segments that a live block keeps",
                       about(*m_.unallocated)));
-      remedy("PYTORCH_ALLOC_CONF=expandable_segments:True",
-             fmt::format("up to {} of it becomes usable; a snapshot says how much (memtape "
-                         "explain FILE.pickle replays it)",
-                         about(*m_.unallocated)),
-             m_.unallocated->bytes, false);
+      const bool is_old = m_.wording == ExplainedWording::torch_parentheses;  // before torch 2.1
+      remedy(
+          m_.settings_variable + (is_old ? "=max_split_size_mb:128" : "=expandable_segments:True"),
+          fmt::format("up to {} of it becomes usable; {}", about(*m_.unallocated),
+                      is_old ? "torch 2.1 and later have expandable_segments:True for it"
+                             : "a snapshot says how much (memtape explain FILE.pickle replays "
+                               "it)"),
+          m_.unallocated->bytes, false);
     } else if (m_.unallocated->bytes > 0) {
       finding(
           fmt::format("only {} is reserved but not in use: settings of the allocator cannot "
@@ -160,8 +194,7 @@ class MessageReader {
         m_.requested->bytes - m_.free->bytes - (m_.unallocated ? m_.unallocated->bytes : 0);
     if (missing <= 0) return;
     finding(fmt::format("at least {} less must be in use at this moment", human_bytes(missing)));
-    remedy("memtape train MODEL --gpu NAME ... (or: memtape -- YOUR COMMAND)",
-           "names the changes that make it fit, each with its exact peak", missing, false);
+    ask(missing);
   }
 
   void mps() {
@@ -175,95 +208,45 @@ class MessageReader {
            std::nullopt, false);
   }
 
-  void vllm_cache() {
-    if (m_.model_length && m_.cache_tokens) {
-      finding(fmt::format("the cache holds {} tokens, one request may have {}",
-                          with_commas(*m_.cache_tokens), with_commas(*m_.model_length)));
-      remedy(fmt::format("--max-model-len {}", *m_.cache_tokens), "one request fits", std::nullopt,
-             true);
-    }
-    if (!m_.cache_needed || !m_.cache_available || !m_.model_length) return;
-    finding(fmt::format("one request of {} tokens needs {} of cache, {} are there",
-                        with_commas(*m_.model_length), about(*m_.cache_needed),
-                        about(*m_.cache_available)));
-    if (m_.estimated_length)
-      remedy(fmt::format("--max-model-len {}", *m_.estimated_length),
-             "vLLM's own estimate of what fits", std::nullopt, true);
-    const Bytes missing = m_.cache_needed->bytes - m_.cache_available->bytes;
-    larger_share(missing);
-    if (2 * m_.cache_available->bytes >= m_.cache_needed->bytes)
-      remedy("--kv-cache-dtype fp8", "half the bytes a token: one request fits",
-             m_.cache_needed->bytes / 2, true);
-  }
-
-  /// By how much the share of the device must grow; exact where the log says how large it is.
-  void larger_share(Bytes missing) {
-    const double device = figure("device"), share = figure("gpu_memory_utilization");
-    if (device <= 0 || share <= 0)
-      return remedy("--gpu-memory-utilization",
-                    fmt::format("higher by {} / the device's memory", human_bytes(missing)),
-                    missing, false);
-    const double wanted = std::ceil((share + static_cast<double>(missing) / device) * 100) / 100;
-    if (wanted > 1)
-      return finding(
-          fmt::format("a larger share of the device does not help: it would take {:.2f}", wanted));
-    remedy(fmt::format("--gpu-memory-utilization {:.2f}", wanted),
-           fmt::format("{} more for the cache, if that much of the device is free",
-                       human_bytes(missing)),
-           missing, true);
-  }
-
-  void vllm_start_up() {
-    if (!m_.free || !m_.device) return;
-    finding(fmt::format("{} of {} is free before vLLM has taken anything: others hold {}",
-                        about(*m_.free), about(*m_.device),
-                        human_bytes(m_.device->bytes - m_.free->bytes)));
-    const double share = std::floor(static_cast<double>(m_.free->bytes) /
-                                    static_cast<double>(m_.device->bytes) * 100) /
-                         100;
-    remedy(fmt::format("--gpu-memory-utilization {:.2f}", share),
-           "starts; whether the model fits is another question (memtape serve MODEL)", std::nullopt,
-           true);
-    remedy("memtape detect", "which process holds it", std::nullopt, false);
-  }
-
-  void llamacpp() {
-    if (m_.requested)
-      finding(fmt::format(
-          "{} could not have a buffer of {}{}",
-          m_.buffer.empty() ? fmt::format("{}{}", m_.backend, m_.gpu.value_or(0)) : m_.buffer,
-          about(*m_.requested), m_.part.empty() ? "" : fmt::format(": the {} buffer", m_.part)));
-    if (m_.part == "compute")
-      remedy("-ub 128", "the compute buffer grows with the micro-batch (512 by default)",
-             std::nullopt, false);
-    if (m_.part == "compute" || m_.part == "KV cache")
-      remedy("-c N", "the cache and the mask grow with the context", std::nullopt, false);
-    remedy("memtape serve FILE.gguf --engine llamacpp --gpu NAME --fit",
-           "which layers fit, with the flags to paste", std::nullopt, false);
-  }
-
+  /// The handles, buffers and graphs of libraries are not the allocator's.
   void plain() {
-    if (m_.wording == ExplainedWording::sglang_static)
-      remedy("--mem-fraction-static",
-             "higher: after the weights nothing is left of its share for the cache", std::nullopt,
-             false);
-    else if (m_.wording == ExplainedWording::sglang_slots)
-      remedy("--max-running-requests", "fewer requests at once", std::nullopt, false);
-    else if (m_.wording == ExplainedWording::vllm_no_blocks)
-      remedy("--gpu-memory-utilization", "higher: weights and activations take all of its share",
-             std::nullopt, false);
-    else if (m_.wording == ExplainedWording::vllm_sampler)
-      remedy("--max-num-seqs",
-             fmt::format("fewer than {}: the sampler is warmed up with as many",
-                         m_.model_length.value_or(1024)),
-             std::nullopt, false);
+    if (m_.wording == ExplainedWording::cublas)
+      finding(
+          "a library (cuBLAS, cuDNN, cuSOLVER) could not make its handle or workspace: it takes "
+          "its "
+          "memory from the device itself, beside what torch has reserved");
+    else if (m_.wording == ExplainedWording::nccl)
+      finding(fmt::format(
+          "NCCL could not make {}: a communicator takes its memory from the device itself, beside "
+          "what torch has reserved, when it is first used",
+          m_.requested ? "a buffer of " + about(*m_.requested) : "its buffers"));
     else
       finding("no figures in the message: the request was not torch's own allocator's");
+    if (!m_.server.empty()) return advise_server(out_, figures_, 0);
+    if (m_.wording == ExplainedWording::nccl)
+      remedy("NCCL_BUFFSIZE=1048576 NCCL_MAX_NCHANNELS=4",
+             "smaller buffers and fewer of them, for slower messages", std::nullopt, false);
+    remedy(m_.settings_variable + "=garbage_collection_threshold:0.8",
+           "torch gives cached memory back before it takes the last of the device", std::nullopt,
+           false);
+    ask(std::nullopt);
   }
 
-  double figure(std::string_view name) const {
-    const auto found = std::ranges::find(figures_, name, &LogFigure::name);
-    return found == figures_.end() || found->program != "vllm" ? 0 : found->last;
+  /// The machine's own memory: no setting of a GPU helps.
+  void host_killed() {
+    finding(
+        "the system ended the process (signal 9): it ran out of the machine's own memory, or of "
+        "what its container may have; the GPU's memory is not to blame");
+    remedy("dmesg | grep -i 'killed process'",
+           "the kernel says which process it was, and how much it held", std::nullopt, false);
+    if (!m_.server.empty())
+      remedy("--load-format safetensors",
+             "weights are mapped from files, not read into each process", std::nullopt, false);
+    else
+      remedy("--dataloader_num_workers 0", "one copy of the data, not one in each worker",
+             std::nullopt, false);
+    remedy("docker run --memory SIZE --shm-size SIZE",
+           "where it is a container's limit and not the machine's", std::nullopt, false);
   }
 
   ExplainedMessage& out_;

@@ -122,7 +122,6 @@ void LogTables::read_summary(std::string_view line, std::size_t number,
     summary_device_ = fmt::format("GPU {}", device.value_or(0));
     return;
   }
-  if (summary_device_.empty()) return;
   struct Row {
     std::string_view title, name;
   };
@@ -135,6 +134,7 @@ void LogTables::read_summary(std::string_view line, std::size_t number,
   if (cells.size() < 3) return;
   const auto* const row = std::ranges::find(kRows, cells[0], &Row::title);
   if (row == kRows.end()) return;
+  if (summary_device_.empty()) summary_device_ = "GPU 0";  // its title was not pasted
   const auto now = quantity_at(cells[1]), peak = quantity_at(cells[2]);
   if (now) found.push_back(figure("torch", std::string(row->name), summary_device_, *now, number));
   if (peak)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "evidence/message_text.h"
 #include "evidence/server_oom.h"
@@ -12,11 +13,11 @@ namespace {
 
 using Wording = OomMessage::Wording;
 
-constexpr std::array<std::string_view, 15> kWordings{
-    "torch_parentheses", "torch_sentences", "torch_async",   "torch_mps",
-    "cuda_plain",        "cublas",          "nccl",          "vllm_kv_bytes",
-    "vllm_kv_tokens",    "vllm_no_blocks",  "vllm_start_up", "vllm_sampler",
-    "sglang_static",     "sglang_slots",    "llamacpp"};
+constexpr auto kWordings = std::to_array<std::string_view>(
+    {"torch_parentheses", "torch_sentences", "torch_async", "torch_mps", "torch_short",
+     "cuda_plain", "cublas", "nccl", "host_killed", "vllm_kv_bytes", "vllm_kv_tokens",
+     "vllm_no_blocks", "vllm_start_up", "vllm_sampler", "sglang_static", "sglang_slots",
+     "llamacpp"});
 
 /// A message is not longer than this, with all processes that it may list.
 constexpr std::size_t kLongestMessage = 4000;
@@ -86,7 +87,10 @@ std::optional<OomMessage> torch_message(const MessageText& text, std::size_t at)
   else if (ours.starts_with(". GPU"))
     read_sentences(m, ours);
   else
-    return std::nullopt;
+    m.wording = Wording::torch_short;
+  for (const std::string_view variable :
+       {"PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"})
+    if (ours.find(variable) != ours.npos) m.settings_variable = variable;
   return m;
 }
 
@@ -129,13 +133,26 @@ std::optional<OomMessage> async_message(const MessageText& text, std::size_t at)
   return m;
 }
 
+/// "Failed to CUDA calloc async 608 bytes" of NCCL's alloc.h; a library's handle has no figure.
 std::optional<OomMessage> plain_message(const MessageText& text, std::size_t at) {
   OomMessage m;
   const std::string_view rest = text.flat().substr(at, 200);
-  if (rest.starts_with("CUBLAS_STATUS_ALLOC_FAILED")) m.wording = Wording::cublas;
-  if (rest.starts_with("Failed to CUDA ") || rest.starts_with("Cuda failure"))
+  if (rest.starts_with("CU") && rest.substr(0, 40).find("_STATUS_") != rest.npos)
+    m.wording = Wording::cublas;
+  if (rest.starts_with("Failed to CUDA ") || rest.starts_with("Cuda failure")) {
     m.wording = Wording::nccl;
+    const std::size_t digit = rest.substr(0, 60).find_first_of("0123456789");
+    if (rest.starts_with("Failed") && digit != rest.npos)
+      m.requested = quantity_at(rest.substr(digit));
+  }
   m.backend = rest.starts_with("HIP") || rest.starts_with("hip") ? "HIP" : "CUDA";
+  return m;
+}
+
+/// A launcher's report of a process that was ended by signal 9, or the kernel's own line.
+std::optional<OomMessage> killed_message(const MessageText&, std::size_t) {
+  OomMessage m;
+  m.wording = Wording::host_killed;
   return m;
 }
 
@@ -145,35 +162,56 @@ struct Anchor {
   Reader read;
 };
 
-constexpr std::array<Anchor, 21> kAnchors{{
+constexpr auto kAnchors = std::to_array<Anchor>({
     {"Tried to allocate ", torch_message},
     {"MPS backend out of memory", mps_message},
     {"Allocation on device", async_message},
     {"To serve at least one request", vllm_message},
     {"max seq len (", vllm_message},
     {"No available memory for the cache blocks", vllm_message},
+    {"Available KV cache memory: -", vllm_message},
     {"Free memory on device", vllm_message},
     {"CUDA out of memory occurred when warming up sampler", vllm_message},
     {"Not enough memory. Please try to increase --mem-fraction-static", sglang_message},
+    {"Loaded weights leave no GPU memory for the KV cache", sglang_message},
     {"runs out of memory. Please set a smaller number", sglang_message},
     {"cudaMalloc failed: out of memory", llamacpp_message},
     {"failed to allocate ", llamacpp_message},
+    {"unable to allocate ", llamacpp_message},
+    {"failed to fit params to free device memory", llamacpp_message},
     {"Device memory allocation of size ", llamacpp_message},
     {"CUDA error 2 at ", llamacpp_message},
     {"CUBLAS_STATUS_ALLOC_FAILED", plain_message},
+    {"CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate", plain_message},
+    {"CUDNN_STATUS_ALLOC_FAILED", plain_message},
+    {"CUSOLVER_STATUS_ALLOC_FAILED", plain_message},
     {"Failed to CUDA calloc", plain_message},
     {"Failed to CUDA malloc", plain_message},
     {"Cuda failure 'out of memory'", plain_message},
     {"Cuda failure 2 'out of memory'", plain_message},
     {"CUDA error: out of memory", plain_message},
+    {"CUDA driver error: out of memory", plain_message},
+    {"[CUDA]: out of memory", plain_message},
+    {"CUDA_ERROR_OUT_OF_MEMORY", plain_message},
     {"HIP error: out of memory", plain_message},
-}};
+    {"exit code -9", killed_message},
+    {"exit code: -9", killed_message},
+    {"exitcode: -9", killed_message},
+    {"exitcode : -9", killed_message},
+    {"exitcode=-9", killed_message},
+    {"exit code 137", killed_message},
+    {"exit status 137", killed_message},
+    {"Signal 9 (SIGKILL)", killed_message},
+    {"Signals.SIGKILL: 9", killed_message},
+    {"Out of memory: Killed process", killed_message},
+});
 
 bool says_the_same(const OomMessage& a, const OomMessage& b) {
   const auto bytes = [](const std::optional<Quantity>& q) { return q ? q->bytes : Bytes{-1}; };
   return a.wording == b.wording && a.gpu == b.gpu && a.buffer == b.buffer &&
          bytes(a.requested) == bytes(b.requested) && bytes(a.free) == bytes(b.free) &&
          bytes(a.process) == bytes(b.process) && bytes(a.allocated) == bytes(b.allocated) &&
+         bytes(a.cache_available) == bytes(b.cache_available) &&
          bytes(a.cache_needed) == bytes(b.cache_needed) && a.cache_tokens == b.cache_tokens;
 }
 
@@ -185,11 +223,59 @@ bool completes(OomMessage& before, const OomMessage& m) {
   const bool same_size = before.requested && m.requested &&
                          std::abs(before.requested->bytes - m.requested->bytes) <=
                              before.requested->within + m.requested->within + 1;
+  if (near && !m.requested && before.part == m.part) return true;
   if (!near || !same_size || !before.buffer.empty()) return false;
   if (m.requested->within < before.requested->within) before.requested = m.requested;
   before.buffer = m.buffer;
   if (before.part.empty()) before.part = m.part;
   return true;
+}
+
+/// Whose log the lines around the message are: a trainer that lets vLLM generate is none.
+std::string server_of(std::string_view flat, std::size_t at) {
+  constexpr std::size_t kAround = 6000;
+  const std::size_t from = at > kAround ? at - kAround : 0;
+  const std::string_view around = flat.substr(from, at - from + 1000);
+  const auto any = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::any_of(words, [&](auto word) { return around.find(word) != around.npos; });
+  };
+  if (any({"trainer.py", "train.py", "/accelerate/"})) return {};
+  if (any({"sglang", "SGLang", "--mem-fraction-static"})) return "sglang";
+  if (any({"vllm", "vLLM", "EngineCore", "(Worker_TP", "gpu_worker.py", "gpu_model_runner.py"}))
+    return "vllm";
+  return any({"llama_", "ggml_", "common_init", "common_params_fit"}) ? "llama.cpp" : std::string();
+}
+
+/// How far a progress bar that was under way had come: "Capturing CUDA graphs (FULL): 64%|### |
+/// 45/70" of vLLM, "Capturing batches (bs=160 ...): 12%|# | 3/23" of SGLang.
+std::string capture_before(std::string_view flat, std::size_t at) {
+  constexpr std::size_t kNear = 2500;
+  const std::string_view before = flat.substr(at > kNear ? at - kNear : 0, std::min(at, kNear));
+  std::size_t begin = before.rfind("Capturing CUDA graphs");
+  if (begin == before.npos) begin = before.rfind("Capturing batches");
+  if (begin == before.npos) return {};
+  const std::string_view bar = before.substr(begin);
+  std::string text = "capturing CUDA graphs";
+  if (const std::size_t open = bar.find(" ("), close = bar.find(')');
+      open != bar.npos && close != bar.npos && open < close && close < 60)
+    text += bar.substr(open, close + 1 - open);
+  for (std::size_t slash = bar.rfind('/'); slash != bar.npos && slash > 0;
+       slash = bar.rfind('/', slash - 1)) {
+    const std::size_t digits = bar.find_last_not_of("0123456789", slash - 1) + 1;
+    const auto done = whole_at(bar.substr(digits)), all = whole_at(bar.substr(slash + 1));
+    if (digits == slash || !done || !all || *done > *all) continue;
+    if (*done == *all) return {};  // that bar was complete
+    return text + ", " + std::to_string(*done) + " of " + std::to_string(*all) + " done";
+  }
+  return text;
+}
+
+/// What the message is part of: its line, its program, what that was doing.
+void place(OomMessage& m, const MessageText& text, std::size_t at) {
+  m.line = text.line_of(at);
+  m.place = text.place_above(m.line);
+  if (m.server.empty()) m.server = server_of(text.flat(), at);
+  m.during = capture_before(text.flat(), at);
 }
 
 }  // namespace
@@ -218,8 +304,7 @@ std::vector<OomMessage> oom_messages(std::string_view whole) {
     auto m = anchor->read(text, at);
     if (!m) continue;
     if (anchor->read == mps_message) covered = at + 250;
-    m->line = text.line_of(at);
-    m->place = text.place_above(m->line);
+    place(*m, text, at);
     const auto again = std::ranges::find_if(
         messages, [&](const OomMessage& other) { return says_the_same(other, *m); });
     if (again != messages.end())
@@ -227,11 +312,24 @@ std::vector<OomMessage> oom_messages(std::string_view whole) {
     else if (messages.empty() || !completes(messages.back(), *m))
       messages.push_back(std::move(*m));
   }
-  // A message without figures that stands beside one with figures is the same failure.
-  const bool has_figures =
-      std::ranges::any_of(messages, [](const OomMessage& m) { return m.requested.has_value(); });
-  if (has_figures)
-    std::erase_if(messages, [](const OomMessage& m) { return m.wording == Wording::cuda_plain; });
+  // What stands without figures beside a message with figures is the same failure.
+  const auto says_why = [](const OomMessage& m) {
+    return m.requested || m.cache_available || m.cache_needed;
+  };
+  const bool has_figures = std::ranges::any_of(messages, says_why);
+  const auto is_killed = [](const OomMessage& m) { return m.wording == Wording::host_killed; };
+  const bool is_known = !std::ranges::all_of(messages, is_killed);
+  std::erase_if(messages, [&](const OomMessage& m) {
+    const bool is_quoted = m.wording == Wording::torch_short &&
+                           std::ranges::any_of(messages, [&](const OomMessage& other) {
+                             return other.wording < Wording::torch_mps && other.requested &&
+                                    other.requested->bytes == m.requested->bytes;
+                           });
+    if (is_quoted) return true;
+    const bool is_bare = m.wording == Wording::cuda_plain ||
+                         (m.wording == Wording::vllm_no_blocks && !m.cache_available);
+    return (has_figures && is_bare) || (is_known && is_killed(m));
+  });
   return messages;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OomMessage: what an out-of-memory error says, in any of its wordings: those of torch since 1.13
-// (CUDA, HIP, XPU, MPS, the cudaMallocAsync backend), of vLLM when it refuses to start, of
-// llama.cpp when a buffer fails, of SGLang, and of libraries (cuBLAS, NCCL). The text may be a log
-// with any lines around the message.
+// (CUDA, HIP, XPU, MPS, the cudaMallocAsync backend, also cut short), of vLLM when it refuses to
+// start, of llama.cpp when a buffer fails, of SGLang, of libraries (cuBLAS, NCCL), and of a system
+// that ended the process. The text may be a log with any lines around the message.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,11 @@ struct OomMessage {
     torch_sentences,    ///< since torch 2.1: "GPU 0 has a total capacity of ..."
     torch_async,        ///< backend:cudaMallocAsync: "Allocation on device 0 would exceed ..."
     torch_mps,
+    torch_short,    ///< "Tried to allocate 136.00 MiB." alone
     cuda_plain,     ///< "CUDA error: out of memory": no figures
-    cublas,         ///< CUBLAS_STATUS_ALLOC_FAILED
+    cublas,         ///< CUBLAS_STATUS_ALLOC_FAILED, and cuDNN's and cuSOLVER's
     nccl,           ///< NCCL could not allocate
+    host_killed,    ///< exit code -9: the machine's own memory ran out
     vllm_kv_bytes,  ///< "To serve at least one request ... 5.62 GiB KV cache is needed"
     vllm_kv_tokens,
     vllm_no_blocks,
@@ -47,9 +49,13 @@ struct OomMessage {
   /// long a request may be.
   std::optional<Quantity> cache_needed, cache_available, desired;
   std::optional<std::int64_t> model_length, cache_tokens, estimated_length;
-  std::optional<double> fraction;
+  std::optional<double> fraction, least_fraction;
   std::string buffer;  ///< what llama.cpp says: "CUDA0"
   std::string part;    ///< what llama.cpp says: "model", "compute" or "KV cache"
+  std::string server;  ///< whose log the message stands in: "vllm", "sglang" or "llama.cpp"
+  std::string during;  ///< what it was doing: "capturing CUDA graphs (FULL), 45 of 70 done"
+  /// The variable that torch's own advice names, which the release that wrote it reads.
+  std::string settings_variable = "PYTORCH_CUDA_ALLOC_CONF";
   /// The innermost line of the program's own code in the traceback above the message: "train.py:42
   /// step".
   std::string place;

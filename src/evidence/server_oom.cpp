@@ -23,6 +23,7 @@ std::optional<double> number_after(std::string_view text, std::string_view phras
 /// (3.18 GiB). Based on the available memory, the estimated maximum model length is 34736."
 OomMessage kv_bytes(std::string_view rest) {
   OomMessage m;
+  m.server = "vllm";
   m.wording = ServerWording::vllm_kv_bytes;
   m.model_length = whole_after(rest, "max seq len (");
   if (const std::size_t at = rest.find("), ("); at != rest.npos)
@@ -34,6 +35,7 @@ OomMessage kv_bytes(std::string_view rest) {
 
 OomMessage kv_tokens(std::string_view rest) {
   OomMessage m;
+  m.server = "vllm";
   m.wording = ServerWording::vllm_kv_tokens;
   m.model_length = whole_after(rest, "max seq len (");
   m.cache_tokens = whole_after(rest, "stored in KV cache (");
@@ -47,6 +49,7 @@ std::optional<OomMessage> start_up(std::string_view rest) {
   const std::size_t less = rest.find("is less than desired");
   if (less == rest.npos || rest.substr(0, less).find(". ") != rest.npos) return std::nullopt;
   OomMessage m;
+  m.server = "vllm";
   m.wording = ServerWording::vllm_start_up;
   if (const auto gpu = whole_after(rest.substr(0, rest.find('(')), "cuda:"))
     m.gpu = static_cast<int>(*gpu);
@@ -81,7 +84,7 @@ std::string part_by(std::string_view words) {
   const auto has = [&](std::string_view word) { return words.find(word) != words.npos; };
   if (has("alloc_tensor_range")) return "model";
   if (has("gallocr")) return "compute";
-  if (has("kv_cache") || has("KV")) return "KV cache";
+  if (has("kv_cache") || has("kv cache") || has("KV")) return "KV cache";
   return {};
 }
 
@@ -96,18 +99,27 @@ std::optional<OomMessage> vllm_message(const MessageText& text, std::size_t at) 
   }
   if (rest.starts_with("Free memory on device")) return start_up(rest);
   OomMessage m;
-  m.wording = rest.starts_with("No available") ? ServerWording::vllm_no_blocks
-                                               : ServerWording::vllm_sampler;
+  m.server = "vllm";
+  m.wording =
+      rest.starts_with("CUDA") ? ServerWording::vllm_sampler : ServerWording::vllm_no_blocks;
+  if (rest.starts_with("Available"))
+    if (const auto lacks = quantity_after(rest, "memory: -"))
+      m.cache_available = Quantity{-lacks->bytes, lacks->within};
   if (m.wording == ServerWording::vllm_sampler) m.model_length = whole_after(rest, "sampler with");
   return m;
 }
 
 std::optional<OomMessage> sglang_message(const MessageText& text, std::size_t at) {
   const std::string_view rest = text.flat().substr(at).substr(0, 400);
+  const std::string_view sentence = rest.substr(0, 300);
   OomMessage m;
+  m.server = "sglang";
   m.wording =
-      rest.starts_with("Not enough") ? ServerWording::sglang_static : ServerWording::sglang_slots;
+      rest.starts_with("runs out") ? ServerWording::sglang_slots : ServerWording::sglang_static;
   m.fraction = number_after(rest, "mem_fraction_static=");
+  if (!m.fraction) m.fraction = number_after(sentence, "--mem-fraction-static=");
+  m.least_fraction = number_after(sentence, "at least ");
+  if (!m.least_fraction) m.least_fraction = number_after(sentence, "--mem-fraction-static above ");
   return m;
 }
 
@@ -117,6 +129,7 @@ std::optional<OomMessage> llamacpp_message(const MessageText& text, std::size_t 
   const std::string_view before =
       flat.substr(at > 160 ? at - 160 : 0, std::min<std::size_t>(at, 160));
   OomMessage m;
+  m.server = "llama.cpp";
   m.wording = ServerWording::llamacpp;
   if (rest.starts_with("cudaMalloc failed")) {
     const std::size_t allocating = before.rfind("allocating ");
@@ -124,7 +137,15 @@ std::optional<OomMessage> llamacpp_message(const MessageText& text, std::size_t 
     m.requested = quantity_at(before.substr(allocating + 11));
     m.gpu = static_cast<int>(whole_after(before.substr(allocating), "on device").value_or(0));
     m.backend = "CUDA";
+    m.part = part_by(rest.substr(32, 120));
     return m;
+  }
+  if (rest.starts_with("failed to fit params")) return m;
+  if (rest.starts_with("unable to allocate ") ||
+      rest.starts_with("failed to allocate buffer for")) {
+    m.part = rest.starts_with("unable") ? "model" : part_by(rest);
+    if (m.part == "model") take_buffer(m, rest.substr(19, rest.find(' ', 19) - 19));
+    return m.part.empty() ? std::nullopt : std::optional(m);
   }
   if (rest.starts_with("failed to allocate ")) {
     const std::string_view words = rest.substr(19);

@@ -45,6 +45,8 @@ constexpr std::array kPhrases{
            "Current kv cache memory in use is"},
     Phrase{"vllm", "gpu_memory_utilization", "Desired GPU memory utilization is (",
            "Desired GPU memory utilization is (", Unit::ratio},
+    Phrase{"vllm", "gpu_memory_utilization",
+           "non-default args:", "'gpu_memory_utilization':", Unit::ratio},
     Phrase{"vllm", "cuda_graph", "CUDA graph pool memory:", "CUDA graph pool memory:"},
     Phrase{"vllm", "max_concurrency", "Maximum concurrency for", "per request:", Unit::ratio},
     Phrase{"vllm", "cuda_graph", "Graph capturing finished", "took "},
@@ -59,6 +61,11 @@ constexpr std::array kPhrases{
     Phrase{"sglang", "free_after_pools", "Memory pool end", "avail mem="},
     Phrase{"sglang", "cuda_graph", "Capture cuda graph end", "mem usage="},
     Phrase{"sglang", "free_at_end", "max_total_num_tokens=", "available_gpu_mem="},
+    Phrase{"llama.cpp", "projected", " of device memory vs. ", "projected to use"},
+    Phrase{"llama.cpp", "free_device_memory", "projected to use", " of device memory vs. "},
+    Phrase{"llama.cpp", "projected_host", " of host memory vs. ", "projected to use"},
+    Phrase{"llama.cpp", "above_target", "need to reduce device memory by",
+           "need to reduce device memory by"},
     Phrase{"torchtitan", "device", "CUDA capacity:", " with "},
     Phrase{"torchtitan", "model", "memory usage for model:", "memory usage for model:"},
     Phrase{"torchtitan", "peak_reserved", "step:", "memory:"},
@@ -95,7 +102,12 @@ std::optional<double> count_at(std::string_view text) {
   return digits > 0 ? std::optional(value) : std::nullopt;
 }
 
+/// vLLM states a cache below nothing: "Available KV cache memory: -3.81 GiB".
 std::optional<Quantity> bytes_at(std::string_view text, Bytes scale) {
+  if (scale == 0 && text.starts_with(" -")) {
+    const auto below = quantity_at(text.substr(2));
+    return below ? std::optional(Quantity{-below->bytes, below->within}) : std::nullopt;
+  }
   if (scale == 0) return quantity_at(text);
   const auto number = number_at(text);
   if (!number || *number < 0 || *number > 1e15 / static_cast<double>(scale)) return std::nullopt;
@@ -201,6 +213,65 @@ void read_vllm_usage(std::string_view line, std::size_t number, FigureList& figu
   }
 }
 
+/// axolotl's "GPU memory usage while training: 13.270GB (+56.066GB cache, +1.108GB misc)"
+/// (utils/bench.py): allocated, what is reserved beyond it, and what the device has beyond that.
+void read_axolotl(std::string_view line, std::size_t number, FigureList& figures) {
+  constexpr std::string_view kUsage = "GPU memory usage ";
+  const std::size_t at = line.find(kUsage);
+  const std::size_t colon = at == line.npos ? at : line.find(": ", at);
+  if (colon == line.npos) return;
+  const std::string_view rest = line.substr(colon + 2);
+  const auto add = [&](std::string_view name, const std::optional<Quantity>& q) {
+    if (q)
+      figures.add({.program = "axolotl",
+                   .name = std::string(name),
+                   .where = rank_of(line),
+                   .first = static_cast<double>(q->bytes),
+                   .within = q->within,
+                   .line = number});
+  };
+  const auto allocated = quantity_at(rest);
+  add("allocated", allocated);
+  for (std::size_t plus = rest.find('+'); plus != rest.npos; plus = rest.find('+', plus + 1)) {
+    std::size_t used = 0;
+    const std::string_view extra = rest.substr(plus + 1);
+    const auto q = quantity_at(extra, &used);
+    if (!q || !allocated) continue;
+    if (extra.substr(used).starts_with(" cache"))
+      add("reserved", Quantity{allocated->bytes + q->bytes, allocated->within + q->within});
+    if (extra.substr(used).starts_with(" misc")) add("outside_torch", q);
+  }
+}
+
+/// Members of what a Trainer logs, "'memory/max_allocated (GiB)': '2.42'", with or without quotes:
+/// axolotl's since 0.7 (core/trainers/base.py), and before that "max_mem_allocated(gib)".
+void read_trainer_log(std::string_view line, std::size_t number, FigureList& figures) {
+  struct Member {
+    std::string_view key, name;
+  };
+  constexpr auto kMembers =
+      std::to_array<Member>({{"memory/max_active (GiB)", "peak_active"},
+                             {"memory/max_mem_active(gib)", "peak_active"},
+                             {"memory/max_allocated (GiB)", "peak_allocated"},
+                             {"memory/max_mem_allocated(gib)", "peak_allocated"},
+                             {"memory/device_reserved (GiB)", "reserved"},
+                             {"memory/device_mem_reserved(gib)", "reserved"}});
+  for (const Member& member : kMembers) {
+    const std::size_t at = line.find(member.key);
+    if (at == line.npos) continue;
+    std::string_view rest = line.substr(at + member.key.size());
+    rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("'\": ")));
+    const auto gibs = number_at(rest);
+    if (!gibs || *gibs < 0 || *gibs > 1e5) continue;
+    figures.add({.program = "trainer",
+                 .name = std::string(member.name),
+                 .where = rank_of(line),
+                 .first = *gibs * static_cast<double>(1_GiB),
+                 .within = 1_GiB / 200,
+                 .line = number});
+  }
+}
+
 /// "load_tensors:        CUDA0 model buffer size = 48928.09 MiB"
 void read_llamacpp(std::string_view line, std::size_t number, FigureList& figures) {
   constexpr std::string_view kBuffer = " buffer size = ";
@@ -234,6 +305,8 @@ std::vector<LogFigure> log_figures(std::string_view text) {
     read_phrases(line, number, figures);
     read_vllm_usage(line, number, figures);
     read_llamacpp(line, number, figures);
+    read_axolotl(line, number, figures);
+    read_trainer_log(line, number, figures);
     for (LogFigure& figure : tables.read(line, number)) figures.add(std::move(figure));
   }
   return std::move(figures).take();

@@ -179,6 +179,12 @@ void write_oom(JsonWriter& out, const OomMessage& m) {
     out.end_object();
   }
   out.end_array();
+  if (m.least_fraction) {
+    out.key("least_fraction");
+    out.raw(fmt::format("{}", *m.least_fraction));
+  }
+  if (!m.server.empty()) out.member("server", m.server);
+  if (!m.during.empty()) out.member("during", m.during);
   if (!m.buffer.empty()) out.member("buffer", m.buffer);
   if (!m.part.empty()) out.member("part", m.part);
   out.member("place", m.place);

@@ -32,7 +32,7 @@ Result<void> read_text(RecordedFile& file, Explanation& e) {
     return memtape::bad_input(
         "holds no memory figures that are known", file.name(),
         "a snapshot, a trace, an out-of-memory message, or a log of vLLM, SGLang, llama.cpp, "
-        "Megatron, torchtitan, DeepSpeed, nvidia-smi or torch.cuda.memory_summary()");
+        "Megatron, torchtitan, DeepSpeed, axolotl, nvidia-smi or torch.cuda.memory_summary()");
   for (OomMessage& message : messages) e.messages.push_back(explained(std::move(message), figures));
   e.figures.insert(e.figures.end(), figures.begin(), figures.end());
   return {};
