@@ -105,6 +105,9 @@ struct Prediction {
   std::optional<Failure> failure;
   Bounds bounds;  ///< the bounds of report::needed()
   std::vector<Advice> advice;
+  /// Where it does not fit and no change was found that is enough: the nearest, and by how much it
+  /// misses.
+  std::string nothing_helps;
   std::vector<std::string> warnings;
 };
 

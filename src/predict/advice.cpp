@@ -7,7 +7,10 @@
 #include <optional>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "base/given_up.h"
+#include "base/text.h"
 #include "framework/train_arguments.h"
 #include "predict/command_text.h"
 #include "predict/levers.h"
@@ -211,6 +214,16 @@ std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolve
   search.expect(expected_of(levers, failing));
   search.pull(levers.all);
   return std::move(search).take();
+}
+
+std::string why_nothing_helps(const std::vector<Advice>& advice, Bytes limit) {
+  if (std::ranges::any_of(advice, &Advice::fits)) return {};
+  constexpr std::string_view kElse = "memtape plan train looks for layouts over more GPUs";
+  if (advice.empty()) return fmt::format("No change that is known lowers it: {}", kElse);
+  const Advice& nearest = *std::ranges::min_element(advice, {}, &Advice::peak_device_bytes);
+  return fmt::format("No change is enough: the nearest, {}, still needs {}, {} too much; {}",
+                     nearest.change, gib(nearest.peak_device_bytes),
+                     gib(nearest.peak_device_bytes - limit), kElse);
 }
 
 }  // namespace memtape

@@ -3,6 +3,7 @@
 // predicted exactly; the search ends at the first one that fits.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "predict/train.h"
@@ -16,5 +17,8 @@ namespace memtape {
 std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolved,
                            const DeviceSetup& device, const CommandWords& command,
                            const Prediction& failing, const Workers& workers);
+
+/// What is said of advice of which none fits in `limit`; "" if some does.
+std::string why_nothing_helps(const std::vector<Advice>& advice, Bytes limit);
 
 }  // namespace memtape

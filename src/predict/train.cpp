@@ -63,6 +63,12 @@ void judge(Prediction& prediction, const torch::TrainRun& run, const DeviceSetup
                                        report::needed(prediction), found, word, *total);
 }
 
+void add_advice(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device,
+                const PredictOptions& options, Prediction& prediction) {
+  prediction.advice = advise(model, recipe, device, *options.command, prediction, options.workers);
+  prediction.nothing_helps = why_nothing_helps(prediction.advice, prediction.device->total_bytes);
+}
+
 }  // namespace
 
 ghost::DeviceTraits device_traits(const DeviceSetup& device) { return device_traits(device.gpu); }
@@ -120,8 +126,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   judge(prediction, *run, device, play);
   if (options.advise && options.command && prediction.fits == false)
-    prediction.advice =
-        advise(model, recipe, device, *options.command, prediction, options.workers);
+    add_advice(model, recipe, device, options, prediction);
   if (options.trace) answer.trace = trace_of(std::move(run->tape), std::move(play), kMeasuredStep);
   return answer;
 }

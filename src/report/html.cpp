@@ -202,6 +202,7 @@ class StepData {
 
 std::vector<std::string> notes(const Prediction& p) {
   std::vector<std::string> all;
+  if (!p.nothing_helps.empty()) all.push_back(p.nothing_helps);
   for (const Advice& a : p.advice)
     if (!a.fits)
       all.push_back(fmt::format("{}: {}, costs {}", a.change, gib(a.peak_device_bytes), a.cost));

@@ -157,6 +157,7 @@ std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   write_failure(out, p.failure);
   part("bounds", p.bounds);
   part("advice", p.advice);
+  if (!p.nothing_helps.empty()) out.member("nothing_helps", p.nothing_helps);
   part("warnings", p.warnings);
   if (!rules.empty()) write_rules(out, rules);
   out.end_object();

@@ -47,6 +47,7 @@ class TextReport : public TextPage {
     headline();
     verdict();
     TextPage::advice_that_fits(p_.advice);
+    if (!p_.nothing_helps.empty()) paragraph(p_.nothing_helps, kIndent, kBad);
     draw();
     at_peak();
     phases();
