@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/vllm/attention_backend.h"
 #include "framework/vllm/graphs.h"
 #include "framework/vllm/refusals.h"
 #include "framework/vllm/speculation.h"
@@ -424,6 +425,8 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
+  if (auto read = read_attention_backend(options, config, s, warnings); !read)
+    return tl::unexpected(read.error());
   if (auto read = read_graphs(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_lora(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_speculation(request, config, s, warnings); !read)

@@ -137,7 +137,8 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   rank.non_torch_bytes = run.settings.device.context + growth;
   rank.kv_cache = kv_report(plan);
   const Bytes idle = run.figures.profiled.allocated;
-  const Bytes in_use = plan.bytes() + run.transient() + run.graphs.pool;
+  const Bytes backend = run.settings.attention_workspace;
+  const Bytes in_use = plan.bytes() + run.transient() + run.graphs.pool + backend;
   Levels peak;
   peak.allocated = peak.requested = idle + in_use;
   peak.reserved = run.figures.consumed + in_use;
@@ -151,7 +152,7 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   at(Category::kv_cache) = plan.bytes();
   at(Category::activation) = run.transient();
   at(Category::cuda_graph) = rank.cuda_graph_bytes;
-  at(Category::workspace) = run.figures.consumed - run.startup.weights_bytes - repacked;
+  at(Category::workspace) = run.figures.consumed - run.startup.weights_bytes - repacked + backend;
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {
       {"weights", run.figures.weights},

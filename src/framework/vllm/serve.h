@@ -23,6 +23,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--num-gpu-blocks-override", "N", "blocks of the KV cache, as they are"},
     ServeFlag{"--block-size", "N", "tokens of a block"},
     ServeFlag{"--kv-cache-dtype", "TYPE", "auto, bfloat16, float16, fp8"},
+    ServeFlag{"--attention-backend", "NAME", "FLASH_ATTN, FLASHINFER, TRITON_ATTN ..."},
     ServeFlag{"--dtype", "TYPE", "auto, bfloat16, float16, float32"},
     ServeFlag{"--quantization --quantize -q", "SCHEME",
               "of an unquantized checkpoint: fp8, bitsandbytes"},

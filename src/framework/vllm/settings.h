@@ -97,6 +97,7 @@ struct Settings {
   bool async_scheduling = true;
   bool estimate_cuda_graphs = true;  ///< VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
   bool flashinfer = false;           ///< its kernels are installed or can be built
+  Bytes attention_workspace = 0;     ///< of the attention backend, made with the first batch
   /// As its logs show, the V0 engine's profile of chunked prefill ends before the sampler.
   bool samples_in_profile = true;
   bool sglang_layers = false;    ///< SGLang's layers replace vLLM's where they hold something else
