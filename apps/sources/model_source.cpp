@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "model/catalog.h"
 #include "sources/checkpoint.h"
 #include "sources/files.h"
@@ -17,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfig = "config.json";
+constexpr const char* kPipeline = "model_index.json";
 constexpr std::string_view kIndexEnding = ".safetensors.index.json";
 
 Result<void> read_config(ModelSource& source, const fs::path& path) {
@@ -26,6 +30,33 @@ Result<void> read_config(ModelSource& source, const fs::path& path) {
   if (!config) return tl::unexpected(config.error());
   source.config = *std::move(config);
   return {};
+}
+
+/// A folder of diffusers has a checkpoint for each of its models, which are said to the byte.
+Error pipeline_of_diffusers(const fs::path& folder, const std::string& where) {
+  const Result<std::string> text = read_text_file((folder / kPipeline).string(), kLargestConfig);
+  const auto index =
+      text ? Config::parse(*text, where) : Result<Config>(tl::unexpected(text.error()));
+  if (!index) return index.error();
+  Bytes total = 0;
+  std::vector<std::string> parts;
+  for (const std::string& name : index->keys()) {
+    std::error_code error;
+    if (!fs::is_directory(folder / name, error)) continue;
+    const Result<Checkpoint> part = read_checkpoint_folder(folder / name);
+    if (!part || !part->tensors) continue;
+    total += part->tensors->total_bytes();
+    parts.push_back(fmt::format("{} {}", name, gib(part->tensors->total_bytes())));
+  }
+  return {
+      ErrorKind::unsupported,
+      fmt::format("a pipeline of diffusers, {}, {}", index->text("_class_name", "of no class"),
+                  parts.empty() ? "which has no *.safetensors here"
+                                : fmt::format("which stores {} bytes ({}): {}", with_commas(total),
+                                              gib(total), fmt::join(parts, ", "))),
+      where,
+      "what its steps need beside the weights is not modelled; certain are its own code without "
+      "a GPU, memtape run -- COMMAND, and a transcription, docs/adding-a-family.md"};
 }
 
 /// Takes the checkpoint and the config.json of its folder, which may be absent.
@@ -52,6 +83,8 @@ Result<ModelSource> from_path(const std::string& typed) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   ModelSource source{typed, typed, std::nullopt, std::nullopt, {}};
   std::error_code error;
+  if (fs::is_directory(path, error) && is_there(path / kPipeline) && !is_there(path / kConfig))
+    return tl::unexpected(pipeline_of_diffusers(path, typed));
   if (fs::is_directory(path, error))
     return with_checkpoint(std::move(source), read_checkpoint_folder(path), path);
   if (typed.ends_with(kIndexEnding))
@@ -82,6 +115,12 @@ Result<ModelSource> from_hub(const std::string& id, const HubSettings& settings)
   const std::string url = repository->url(kConfig);
   const Result<std::optional<std::string>> text = repository->text(kConfig, kLargestConfig);
   if (!text) return tl::unexpected(text.error());
+  const Result<std::optional<std::string>> pipeline =
+      *text ? std::optional<std::string>() : repository->text(kPipeline, kLargestConfig);
+  if (pipeline && *pipeline)
+    return unsupported("a pipeline of diffusers, whose steps are not modelled", url,
+                       "memtape run -- COMMAND runs its own code without a GPU; of a local folder "
+                       "the weights are said");
   if (!*text)
     return bad_input("this repository has no config.json", url,
                      "only transformers models have one");

@@ -24,19 +24,16 @@ constexpr auto kServeOptions = std::to_array<Option>({
     {"--gpus", "N", "how many of them"},
     {"--gpu-memory-bytes", "N", "total memory of the GPU, instead of the catalog's figure"},
     {"--context-bytes", "N", "memory of the CUDA context, instead of the catalog's figure"},
-    {"--compare", "[GPU,GPU,...]",
-     "a line for each GPU (all that run CUDA) and each of --quantize a,b,c"},
+    {"--compare", "[GPU,...]", "a line for each GPU (all with CUDA) and each of --quantize a,b,c"},
     {"--solve", "FLAG", "the largest value of that flag that fits"},
     {"--users", "N", "people at a time, each with --context and --output"},
     {"--context", "L", "tokens of a user's prompt: how many users are there room for?"},
     {"--output", "M", "tokens of a user's answer", {}, {}, "0"},
     {"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
+    {"--as-family", "NAME", "an unknown MODEL as a family of its sizes: an estimate"},
 });
 constexpr auto kServeAnswer = std::to_array<Option>({
-    {"--json", "", "the answer as JSON, alone on the output", kAnswerGroup},
-    {"--quiet", "", "only the answer itself", kAnswerGroup},
     {"--strict", "", "exit code 1 where it may not fit, too", kAnswerGroup},
-    {"--explain", "", "show how each number comes about", kAnswerGroup},
     {"--html", "FILE", "write a page with a bar for each GPU", kAnswerGroup},
     {"--help -h", "", "this text", kAnswerGroup},
 });
@@ -56,6 +53,7 @@ std::string serve_help(const ServeEngine* only) {
                     "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize "
                     "Q4_K_M --gpu rtx-4090"};
   option::add<Option>(kServeOptions, syntax.table);
+  std::ranges::copy(output_options(), std::back_inserter(syntax.table));
   option::add<Option>(kServeAnswer, syntax.table);
   std::vector<option::Section> engines;
   for (const ServeEngine& engine : serve_engines()) {
@@ -142,6 +140,7 @@ Result<Syntax> serve_syntax(const Told& told) {
                 .help = [only = named ? engine : nullptr] { return serve_help(only); },
                 .takes_empty = false,
                 .truths_follow = engine->truths_follow};
+  std::ranges::copy(output_options(), std::back_inserter(syntax.table));
   option::add<Option>(kServeAnswer, syntax.table);
   option::add<Option>(kServeOptions, syntax.table);
   option::add(engine->flags, syntax.table);

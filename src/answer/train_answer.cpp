@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "answer/as_family.h"
 #include "answer/device_options.h"
 #include "answer/exit_code.h"
-#include "base/text.h"
 #include "predict/program.h"
 #include "predict/releases_meant.h"
 #include "predict/settings.h"
@@ -18,14 +18,6 @@ namespace memtape::answer {
 namespace {
 
 constexpr auto kQuestions = std::to_array<std::string_view>({"solve", "grid", "compare"});
-
-/// A family that is not there has no step, but its checkpoint still has a size.
-Error with_checkpoint_size(Error error, const TensorList& header) {
-  error.hint += (error.hint.empty() ? "" : "; ") +
-                fmt::format("the weights alone are {} parameters, {}",
-                            with_commas(header.total_elements()), gib(header.total_bytes()));
-  return error;
-}
 
 /// The model that MODEL names, or the one that a launch command describes.
 Result<ModelSource> model_source(const RawOptions& options, const Outside& outside) {
@@ -62,10 +54,13 @@ struct AskedTraining {
   }
 };
 
-Result<AskedTraining> read(const RawOptions& options, const Outside& outside) {
+Result<AskedTraining> read(RawOptions options, const Outside& outside) {
+  if (std::string part = estimated_part(options.values); !part.empty())
+    options.remarks.not_modelled.push_back(std::move(part));
   Result<TrainRequest> request = train_request(options, outside);
   if (!request) return tl::unexpected(request.error());
   Result<ModelSource> source = model_source(options, outside);
+  if (source) source = as_asked(*std::move(source), options.values);
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
     return unsupported("a checkpoint without a config.json says nothing about the step",
@@ -88,9 +83,7 @@ Result<OneTraining> predicted(const RawOptions& options, const AskedTraining& as
                                               .trace = detail.trace,
                                               .workers = outside.workers(),
                                               .command = &command});
-  if (!answer && answer.error().kind == ErrorKind::unsupported && source.header)
-    return tl::unexpected(with_checkpoint_size(answer.error(), *source.header));
-  if (!answer) return tl::unexpected(answer.error());
+  if (!answer) return tl::unexpected(named_ways(answer.error(), source));
   std::vector<std::string>& warnings = answer->prediction.warnings;
   warnings.insert(warnings.begin(), source.warnings.begin(), source.warnings.end());
   warnings.insert(warnings.end(), options.remarks.warnings.begin(), options.remarks.warnings.end());

@@ -257,6 +257,8 @@ constexpr auto kOptions = std::to_array<TrainOption>({
      put<&R::lora, &LoraRecipe::dropout>},
     {Option{"--peft", "JSON|FILE", "a LoraConfig", kLora}.decides(
         "--lora-rank --lora-targets --lora-dropout")},
+    {Option{"--as-family", "NAME", "an unknown MODEL as a family of its sizes: an estimate", kModel}
+         .taken_by(option::kOfLaunch)},
     {Option{"--freeze", "GLOB", "parameters that are not trained; may be repeated", kModel}
          .adds_up(),
      put<&R::freeze>},

@@ -73,6 +73,17 @@ TEST_F(ModelSourceTest, ReadsAFolderWithItsCheckpoint) {
   EXPECT_EQ(source.header.value().total_bytes(), 5);
 }
 
+TEST_F(ModelSourceTest, SaysWhatAPipelineOfDiffusersStores) {
+  write("p/model_index.json", R"({"_class_name": "FluxPipeline", "transformer": ["diffusers", "X"],
+                                  "vae": ["diffusers", "Y"], "scheduler": ["diffusers", "Z"]})");
+  write("p/scheduler/scheduler_config.json", "{}");
+  write_tensor("p/transformer/diffusion_pytorch_model.safetensors", "a", 5);
+  write_tensor("p/vae/diffusion_pytorch_model.safetensors", "b", 7);
+  EXPECT_THAT(complaint((folder_ / "p").string()),
+              testing::HasSubstr("a pipeline of diffusers, FluxPipeline, which stores 12 bytes "
+                                 "(0.00 GiB): transformer 0.00 GiB, vae 0.00 GiB"));
+}
+
 TEST_F(ModelSourceTest, JoinsTheShardsOfAnIndex) {
   write("config.json", config_);
   write_tensor("1.safetensors", "a", 5);
