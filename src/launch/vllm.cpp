@@ -95,11 +95,6 @@ ReadFlags vllm_variables(const LaunchCommand& command) {
   return read_variables(command, "VLLM_", data::vllm_environment_flags().flags);
 }
 
-Result<void> begin_vllm(const LaunchCommand&, const ReadFlags&, Translation& translation) {
-  translation.add("usage-context", "api-server");
-  return {};
-}
-
 }  // namespace
 
 const ServerProgram kVllm{.name = "vllm serve",
@@ -108,7 +103,6 @@ const ServerProgram kVllm{.name = "vllm serve",
                           .flags = served_flags<vllm::kEngine, data::vllm_flags>,
                           .words = vllm_words,
                           .ranks = vllm_ranks,
-                          .begin = begin_vllm,
                           .take = take_vllm,
                           .variables = vllm_variables,
                           .environment = "vLLM's environment"};

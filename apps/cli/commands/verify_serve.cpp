@@ -36,8 +36,9 @@ struct Runnable {
 
 /// vLLM's own flags as they were typed, and those whose defaults depend on how vLLM is started.
 std::vector<Setting> vllm_settings(const ServeCommand& command, const ServeAnswer& answer) {
-  constexpr std::array<std::string_view, 6> kOurs{
-      "engine-version", "gpu", "gpus", "gpu-memory-bytes", "context-bytes", "driver-placement"};
+  constexpr auto kOurs =
+      std::to_array<std::string_view>({"engine-version", "gpu", "gpus", "gpu-memory-bytes",
+                                       "context-bytes", "driver-placement", "usage-context"});
   MeasuredJson words = MeasuredJson::array();
   for (const auto& [name, value] : command.values) {
     if (name == "engine" || std::ranges::find(kOurs, name) != kOurs.end()) continue;

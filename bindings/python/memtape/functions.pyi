@@ -435,7 +435,7 @@ def serve(
     disable_hybrid_kv_cache_manager: Optional[bool] = ...,  # sliding layers are held as full ones
     no_async_scheduling: Optional[bool] = ...,  # one batch at a time
     async_scheduling: Optional[bool] = ...,  # 
-    usage_context: Optional[Literal["llm", "api-server"]] = ...,  # whose defaults for tokens and requests: LLM() or vllm serve (llm)
+    usage_context: Optional[Literal["llm", "api-server"]] = ...,  # whose defaults for tokens and requests: LLM() or vllm serve (api-server)
     enable_lora: Optional[bool] = ...,  # room for adapters beside every layer
     max_loras: Optional[Union[int, str]] = ...,  # adapters that may run at a time (1)
     max_lora_rank: Optional[Union[int, str]] = ...,  # the largest rank of an adapter (16)

@@ -228,7 +228,7 @@ SERVE: Dict[str, str] = {
     "trust_remote_code": "",
     "typical_p": "X draw from the most typical tokens (1)",
     "ubatch_size": "N physical batch (512)",
-    "usage_context": "{llm,api-server} whose defaults for tokens and requests: LLM() or vllm serve (llm)",
+    "usage_context": "{llm,api-server} whose defaults for tokens and requests: LLM() or vllm serve (api-server)",
     "users": "N people at a time, each with --context and --output",
     "with": "PACKAGE==VERSION,... the releases meant, like vllm==0.32.0",
 }

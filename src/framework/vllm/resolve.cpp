@@ -167,10 +167,11 @@ BatchDefaults v0_defaults(const Settings& s) {
 
 Result<void> read_batch(const ServeOptions& options, Settings& s) {
   constexpr std::array<std::string_view, 2> kContexts{"llm", "api-server"};
-  const Result<std::size_t> context = options.choice("usage-context", kContexts, "llm");
+  const Result<std::size_t> context = options.choice("usage-context", kContexts, kContexts[1]);
   if (!context) return tl::unexpected(context.error());
+  s.is_api_server = *context == 1;
   const BatchDefaults defaults =
-      s.runner == Runner::v0 ? v0_defaults(s) : batch_defaults(s.device, *context == 1);
+      s.runner == Runner::v0 ? v0_defaults(s) : batch_defaults(s.device, s.is_api_server);
   constexpr IntegerRange kRange{1, std::int64_t{1} << 24};
   const bool given_tokens = options.has("max-num-batched-tokens");
   const auto tokens = options.integer("max-num-batched-tokens", defaults.tokens, kRange);

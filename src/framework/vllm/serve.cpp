@@ -172,6 +172,7 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
 void add_settings(ServeAnswer& answer, const Settings& s) {
   const auto whole = [](std::int64_t value) { return fmt::format("{}", value); };
   answer.workload = {
+      {"usage_context", s.is_api_server ? "\"api-server\"" : "\"llm\""},
       {"dtype", fmt::format("\"{}\"", name(s.dtype))},
       {"max_model_len", whole(s.max_model_len)},
       {"max_num_seqs", whole(s.max_num_seqs)},

@@ -45,7 +45,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--no-async-scheduling", "", "one batch at a time"},
     ServeFlag{"--async-scheduling", "", ""},
     ServeFlag{"--usage-context", "{llm,api-server}",
-              "whose defaults for tokens and requests: LLM() or vllm serve (llm)"},
+              "whose defaults for tokens and requests: LLM() or vllm serve (api-server)"},
     ServeFlag{"--enable-lora", "", "room for adapters beside every layer"},
     ServeFlag{"--max-loras", "N", "adapters that may run at a time (1)"},
     ServeFlag{"--max-lora-rank", "N", "the largest rank of an adapter (16)"},

@@ -80,6 +80,7 @@ struct Settings {
   /// --max-model-len -1: as much as the cache can hold, at most max_model_len.
   bool fits_length = false;
   std::int64_t max_num_seqs = 0;
+  bool is_api_server = true;  ///< `vllm serve`; false: LLM() of a program
   std::int64_t max_num_batched_tokens = 0;
   double gpu_memory_utilization = 0.92;  ///< vllm/config/cache.py
   std::optional<Bytes> kv_cache_memory_bytes;
