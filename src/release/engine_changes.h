@@ -156,6 +156,20 @@ inline constexpr Change kVllmEstimatesGraphsOfV2{
     "The second model runner estimates its CUDA graphs, too; before, it took them to be nothing.",
     "vllm/v1/worker/gpu/cudagraph_utils.py:profile_cudagraph_memory"};
 
+inline constexpr Change kVllmServesLanguageModelOnly{
+    Package::vllm,
+    {0, 17, 0},
+    "--language-model-only serves a model without its encoders; before, --limit-mm-per-prompt of "
+    "0.",
+    "vllm/engine/arg_utils.py"};
+
+inline constexpr Change kVllmEncodersJoinTheirGates{
+    Package::vllm,
+    {0, 27, 1},
+    "Encoders of images hold what is modelled while they run (Qwen2.5-VL's gates are one product, "
+    "queries and keys are rotated together). They do not in 0.8.5 and do in 0.27.1.",
+    "vllm/model_executor/models/qwen2_5_vl.py:Qwen2_5_VisionBlock"};
+
 inline constexpr Change kVllmServesNoOrderOfActivations{
     Package::vllm,
     {0, 32, 0},

@@ -8,7 +8,9 @@
 
 #include "base/text.h"
 #include "framework/sglang/memory_pool.h"
+#include "framework/vllm/encoders.h"
 #include "framework/vllm/graph_memory.h"
+#include "framework/vllm/models/encoder_run.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/nccl.h"
 #include "model/type_of.h"
@@ -248,6 +250,31 @@ std::string start_doubt(const RankRun& run, const ServerArgs& args) {
       args.chunked_prefill_size, gib(needed), gib(run.left()), gib(most));
 }
 
+/// Images are encoded, before their prompt, in what is left beside the pools and the graphs.
+void judge_images(ServeAnswer& answer, const Config& config, const ServerArgs& args,
+                  const RankRun& run) {
+  if (!args.model.encoders) return;
+  const vllm::Encoders& encoders = *args.model.encoders;
+  const Bytes left = run.left() - run.startup.graph_pool;
+  if (!encoders.is_known) {
+    answer.warnings.push_back(
+        fmt::format("what this model's encoders hold while they read an image or a sound is not "
+                    "modelled: {} are left for it beside the pools",
+                    gib(left)));
+    return;
+  }
+  const Bytes needed = vllm::bytes_of_largest_item(config, args.model, encoders);
+  answer.warnings.push_back(
+      fmt::format("the largest {} is taken to need {} while it is encoded, as in vLLM, of the {} "
+                  "beside the pools",
+                  encoders.modality, gib(needed), gib(left)));
+  if (needed > left && answer.doubt.empty())
+    answer.doubt = fmt::format(
+        "the largest {} takes {} while it is encoded and {} are left beside the pools; a smaller "
+        "--mem-fraction-static leaves more",
+        encoders.modality, gib(needed), gib(left));
+}
+
 void add_settings(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& pools) {
   const auto whole = [](std::int64_t value) { return fmt::format("{}", value); };
   const vllm::Settings& s = args.model;
@@ -287,9 +314,13 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!whole) return tl::unexpected(whole.error());
   const Config config = vllm::text_config(*whole);
   ServeAnswer answer;
-  vllm::warn_of_towers(*whole, answer.warnings);
-  const Result<ServerArgs> args = resolve(request, *whole, answer.warnings);
+  Result<ServerArgs> args = resolve(request, *whole, answer.warnings);
   if (!args) return tl::unexpected(args.error());
+  ServeOptions images;
+  images.add("limit-mm-per-prompt", R"({"video": 0})");
+  auto encoders = vllm::read_encoders(images, *whole, args->model);
+  if (!encoders) return tl::unexpected(encoders.error());
+  args->model.encoders = *std::move(encoders);
   const auto runs = run_stages(config, *args);
   if (!runs) return tl::unexpected(runs.error());
   for (std::size_t i = 0; i < runs->size(); ++i) {
@@ -306,6 +337,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   add_bounds(answer, *runs, *args);
   for (const RankRun& run : *runs)
     if (answer.doubt.empty()) answer.doubt = start_doubt(run, *args);
+  judge_images(answer, config, *args, runs->front());
   return answer;
 }
 

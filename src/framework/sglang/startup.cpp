@@ -3,6 +3,7 @@
 
 #include "framework/sglang/expert_location.h"
 #include "framework/vllm/captured_kernels.h"
+#include "framework/vllm/encoders.h"
 #include "framework/vllm/layers/rotary.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
@@ -32,7 +33,8 @@ class Worker {
         place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
 
   void load(vllm::ModelFactory factory, bool extends_ropes, Startup& startup) {
-    if (settings_.parallel.first_stage()) vllm::make_vision_tower(place_ / "visual");
+    if (settings_.parallel.first_stage())
+      vllm::make_vision_tower(place_ / "visual", vllm::tower_of(settings_));
     model_ = factory(place_);
     for (const auto& quantize : runtime_.while_loading) quantize();
     for (const auto& process : runtime_.after_loading) process();

@@ -377,7 +377,7 @@ Result<bool> serves_text_alone(const ServeOptions& options, const Config& config
   if (!text) return false;
   const Result<Config> limits = Config::parse(*text, "--limit-mm-per-prompt");
   if (!limits) return tl::unexpected(limits.error());
-  const auto none = [&](const char* kind) { return limits->optional_integer(kind) == 0; };
+  const auto none = [&](const char* kind) { return limits->json(kind) == "0"; };
   const bool has_videos = type_of(config).starts_with("qwen");
   return none("image") && (!has_videos || none("video"));
 }
@@ -391,13 +391,6 @@ Config without_encoders(const Config& config) {
   }
   const Result<Config> left = Config::parse(kept + "}", config.where());
   return left ? *left : config;
-}
-
-void warn_of_towers(const Config& config, std::vector<std::string>& warnings) {
-  if (config.has("vision_config") || config.has("audio_config"))
-    warnings.push_back(
-        "what the encoders of this model hold while they run is not modelled, nor "
-        "the weights of encoders of sound and of images that are not known");
 }
 
 Result<Settings> resolve(const ServeRequest& request, const Config& config,

@@ -30,9 +30,6 @@ Result<bool> serves_text_alone(const ServeOptions& options, const Config& config
 /// `config` with its encoders replaced by empty objects.
 Config without_encoders(const Config& config);
 
-/// A warning for models with encoders of images or sound, which are not modelled.
-void warn_of_towers(const Config& config, std::vector<std::string>& warnings);
-
 /// The device on which `engine` runs. The size of its memory must be known.
 Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine);
 

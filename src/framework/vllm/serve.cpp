@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/vllm/encoder_verdict.h"
+#include "framework/vllm/encoders.h"
 #include "framework/vllm/graph_memory.h"
 #include "framework/vllm/kernel_notes.h"
 #include "framework/vllm/kv_cache.h"
@@ -406,9 +408,13 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!scheme) return tl::unexpected(scheme.error());
   const Config& config = *scheme;
   ServeAnswer answer;
-  if (!*is_text) warn_of_towers(*whole, answer.warnings);
-  const Result<Settings> settings = resolve(request, config, answer.warnings);
+  Result<Settings> settings = resolve(request, config, answer.warnings);
   if (!settings) return tl::unexpected(settings.error());
+  if (!*is_text) {
+    auto encoders = read_encoders(request.options, *whole, *settings);
+    if (!encoders) return tl::unexpected(encoders.error());
+    settings->encoders = *std::move(encoders);
+  }
   warn_of_kernels(config, *settings, answer.warnings);
   auto quantization = read_quantization(config, *settings);
   if (!quantization) return tl::unexpected(quantization.error());
@@ -431,6 +437,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   const auto fullest = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
   answer.bounds =
       bounds_of((*runs)[static_cast<std::size_t>(fullest - answer.ranks.begin())], *fullest);
+  judge_encoders(answer, *whole, *settings,
+                 {.left = runs->front().available - plans->front().needed,
+                  .profile = runs->front().figures.torch_peak_increase});
   add_notes(answer, plans->front(), runs->front().settings);
   return answer;
 }

@@ -57,6 +57,8 @@ inline constexpr std::array kFlags{
     ServeFlag{"--language-model-only", "", "without the encoders of images and videos"},
     ServeFlag{"--limit-mm-per-prompt", "JSON",
               "images and videos of a prompt; 0 of all is without"},
+    ServeFlag{"--mm-processor-kwargs", "JSON", "of the processor: max_pixels of an image"},
+    ServeFlag{"--skip-mm-profiling", "", "images and videos have no part in the profile run"},
     ServeFlag{"--hf-overrides", "JSON", "members of config.json in the place of its own"},
     ServeFlag{"--rank", "N", ""},
     ServeFlag{"--disable-custom-all-reduce", "", ""},

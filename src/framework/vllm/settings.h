@@ -85,8 +85,7 @@ struct Settings {
   double gpu_memory_utilization = 0.92;  ///< vllm/config/cache.py
   std::optional<Bytes> kv_cache_memory_bytes;
   std::optional<std::int64_t> num_gpu_blocks_override;
-  /// As it was given; backends and hybrid models choose their own.
-  std::optional<std::int64_t> block_size;
+  std::optional<std::int64_t> block_size;  ///< as given; backends and hybrids choose their own
   bool enforce_eager = false;
   bool compiles = false;  ///< with Inductor (compilation mode 3)
   /// Whether whole decode steps are captured, and the pieces between attention layers.
@@ -104,6 +103,7 @@ struct Settings {
   bool sglang_layers = false;    ///< SGLang's layers replace vLLM's where they hold something else
   bool quantize_online = false;  ///< --quantization fp8 on an unquantized checkpoint
   std::optional<LoraSettings> lora;
+  std::shared_ptr<const struct Encoders> encoders{};  ///< encoders.h; null: of text alone
   Speculation speculation;
   Parallel parallel;
   DeviceFacts device;

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "framework/vllm/captured_kernels.h"
+#include "framework/vllm/encoders.h"
 #include "framework/vllm/graphs.h"
 #include "framework/vllm/kv_cache.h"
+#include "framework/vllm/models/encoder_run.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
@@ -53,7 +55,7 @@ class Worker {
     // Importing a model's file makes a constant on the device (fused_moe/oracle/int_wna16.py); with
     // a quantized model it was made on the host before.
     if (!runtime_.quantization) runtime_.kept.push_back(kernel_output("tensor", {8}, DType::int64));
-    if (settings_.parallel.first_stage()) make_vision_tower(place_ / "visual");
+    if (settings_.parallel.first_stage()) make_vision_tower(place_ / "visual", tower_of(settings_));
     model_ = factory(place_);
     process_weights(startup);
     if (settings_.lora)
@@ -85,6 +87,9 @@ class Worker {
     // A draft model's batch has a place more for each request (num_extra_query_per_req).
     const bool adds_places = settings_.speculation.proposer == Proposer::draft_model;
     const std::int64_t tokens = adds_places ? std::max<std::int64_t>(1, all - requests) : all;
+    std::vector<Tensor> encoder_cache;  // until the run ends
+    if (settings_.encoders && settings_.parallel.first_stage())
+      encoder_cache = run_encoders(runtime_, *settings_.encoders);
     Tensor hidden_states, sample_hidden_states;
     if (!is_v2_) make_intermediate_tensors();
     {

@@ -55,8 +55,6 @@ class Maker {
   std::int64_t tp_, count_ = 0;
 };
 
-std::int64_t squared(std::int64_t value) { return value * value; }
-
 /// CLIP and SigLIP: a table of positions, and with CLIP a place for the class.
 Tower encoder(const Config& c, bool clip) {
   const std::int64_t patch = c.dimension("patch_size", 14);
@@ -160,11 +158,11 @@ void llava(Maker& maker, const Config& c, const Config& text) {
 
 }  // namespace
 
-bool make_vision_tower(const Place& place) {
+void make_vision_tower(const Place& place, std::span<const Dims> otherwise) {
   const Config& text = place.config();
-  if (!text.has("vision_config")) return true;
+  if (!text.has("vision_config")) return;
   const Config c = text.object("vision_config");
-  if (c.keys().empty()) return true;  // a server of text alone
+  if (c.keys().empty()) return;  // a server of text alone
   const std::string type = type_of(c);
   const std::string whole = type_of(text);
   Maker maker(place);
@@ -181,8 +179,7 @@ bool make_vision_tower(const Place& place) {
   else if (type.starts_with("qwen3_vl") || type.starts_with("qwen3_5"))
     qwen3_vl(maker, c);
   else
-    return false;
-  return true;
+    for (const Dims& sizes : otherwise) maker.make(sizes);
 }
 
 }  // namespace memtape::vllm

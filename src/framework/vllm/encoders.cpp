@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/encoders.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "family/registry.h"
+#include "framework/vllm/models/vision.h"
+#include "ghost/session.h"
+#include "model/type_of.h"
+#include "nn/module.h"
+
+namespace memtape::vllm {
+namespace {
+
+/// preprocessor_config.json and video_preprocessor_config.json of the published checkpoints:
+/// size.longest_edge, in pixels.
+struct PixelLimits {
+  std::string_view type;
+  std::int64_t image, video;
+};
+constexpr std::array kPixelLimits{
+    PixelLimits{"qwen2_vl", 12'845'056, 12'845'056},
+    PixelLimits{"qwen2_5_vl", 12'845'056, 12'845'056},
+    PixelLimits{"qwen3_vl", 16'777'216, 25'165'824},
+    PixelLimits{"qwen3_vl_moe", 16'777'216, 25'165'824},
+    PixelLimits{"qwen3_5", 16'777'216, 25'165'824},
+    PixelLimits{"qwen3_5_moe", 16'777'216, 25'165'824},
+};
+
+const PixelLimits* pixel_limits(std::string_view type) {
+  const auto row = std::ranges::find(kPixelLimits, type, &PixelLimits::type);
+  return row == kPixelLimits.end() ? nullptr : &*row;
+}
+
+/// A kind of item with the most tokens that one of them has.
+using Modality = std::pair<std::string, EncoderItem>;
+
+/// How many of one kind a prompt may have (MultiModalConfig.get_limit_per_prompt).
+std::int64_t limit_of(const Config& limits, const char* modality) {
+  constexpr std::int64_t kDefault = 999;
+  if (!limits.has(modality)) return kDefault;
+  if (limits.json(modality).starts_with("{"))
+    return limits.object(modality).count("count", kDefault);
+  return limits.count(modality, kDefault);
+}
+
+/// The most merged patches whose rectangle is not longer than 200 times its width.
+std::int64_t most_tokens(std::int64_t pixels, std::int64_t unit) {
+  constexpr std::int64_t kMostAspect = 200;
+  for (std::int64_t tokens = std::max<std::int64_t>(1, pixels / (unit * unit)); tokens > 1;
+       --tokens) {
+    std::int64_t height = 1;
+    for (std::int64_t d = 1; d * d <= tokens; ++d)
+      if (tokens % d == 0) height = d;
+    if (tokens / height <= kMostAspect * height) return tokens;
+  }
+  return 1;
+}
+
+/// max_pixels, or size.longest_edge, of --mm-processor-kwargs, alone or for one kind.
+std::int64_t pixels_of(const Config& kwargs, const char* scope, std::int64_t otherwise) {
+  std::int64_t pixels = otherwise;
+  for (const Config& given : {kwargs, kwargs.object(scope)}) {
+    pixels = given.object("size").dimension("longest_edge", pixels);
+    pixels = given.dimension("max_pixels", pixels);
+  }
+  return pixels;
+}
+
+/// get_num_frames_with_most_features of qwen2_vl.py: frames by twos, 14 at most.
+std::int64_t most_frame_pairs(std::int64_t length, std::int64_t tokens_of_frame) {
+  constexpr std::int64_t kMostPairs = 7;
+  return std::clamp<std::int64_t>(length / tokens_of_frame, 1, kMostPairs);
+}
+
+std::vector<Modality> qwen_items(const Config& vision, const PixelLimits& limits,
+                                 const Config& kwargs, const Settings& s) {
+  const std::int64_t merge = vision.dimension("spatial_merge_size", 2);
+  const std::int64_t unit = vision.dimension("patch_size", 14) * merge;
+  const auto item = [&](std::int64_t tokens) {
+    return EncoderItem{.patches = tokens * merge * merge, .tokens = tokens};
+  };
+  const std::int64_t image = most_tokens(pixels_of(kwargs, "images_kwargs", limits.image), unit);
+  const bool treats_video_as_image = limits.image != limits.video;  // qwen3_vl.py: two frames
+  const std::int64_t pixels = pixels_of(kwargs, "videos_kwargs", limits.video);
+  const std::int64_t video = treats_video_as_image
+                                 ? most_tokens(pixels / 2, unit)
+                                 : image * most_frame_pairs(s.max_model_len, image);
+  return {{"image", item(image)}, {"video", item(video)}};
+}
+
+/// Towers that see all images in one size, and Pixtral, which sees the largest as a square.
+std::vector<Modality> image_items(const Config& config, const Config& vision) {
+  const std::string type = type_of(vision), whole = type_of(config);
+  const std::int64_t side =
+      vision.dimension("image_size", 224) / vision.dimension("patch_size", 14);
+  if (type == "siglip_vision_model" && whole == "gemma3")
+    return {{"image", {squared(side), config.dimension("mm_tokens_per_image", 256)}}};
+  if (type == "clip_vision_model" && whole == "llava")
+    return {{"image", {squared(side) + 1, squared(side)}}};
+  if (type == "pixtral" && whole == "mistral3") {
+    const std::int64_t merged = side / config.dimension("spatial_merge_size", 2);
+    return {{"image", {squared(side), merged * (merged + 1)}}};
+  }
+  return {};
+}
+
+/// MultiModalBudget._get_max_items.
+std::int64_t items_of(std::int64_t tokens, std::int64_t limit, const Settings& s) {
+  const std::int64_t budget = std::max(s.max_num_batched_tokens, tokens);
+  const std::int64_t of_prompt =
+      std::max<std::int64_t>(1, std::min(limit, s.max_model_len / tokens));
+  return std::max<std::int64_t>(1, std::min(budget / tokens, s.max_num_seqs * of_prompt));
+}
+
+Result<Config> given_json(const ServeOptions& options, std::string_view name) {
+  return Config::parse(options.text(name, "{}"), fmt::format("--{}", name));
+}
+
+/// The kind whose items have the most tokens; of two alike the one behind in the alphabet.
+void choose(Encoders& encoders, const std::vector<Modality>& items, const Config& limits,
+            const Settings& s) {
+  for (const auto& [modality, item] : items) {
+    const std::int64_t limit = limit_of(limits, modality.c_str());
+    if (limit == 0 || item.tokens < encoders.item.tokens) continue;
+    encoders.modality = modality;
+    encoders.item = item;
+    encoders.items = items_of(item.tokens, limit, s);
+  }
+}
+
+/// All parameters of transformers' class beside the text model's.
+std::vector<ghost::Dims> parameters_of_tower(const Config& config, const Settings& s) {
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  if (!facts || facts->task != family::Task::image_text_to_text) return {};
+  ghost::Session session(s.device.traits);
+  session.skipping = true;
+  const auto model =
+      facts->build(config, {.dtype = s.dtype, .task = family::Task::image_text_to_text});
+  std::vector<ghost::Dims> found;
+  session.finished = true;
+  if (!model) return found;
+  for (const nn::ModuleNode::Named& p : nn::named_parameters(model->tree.root())) {
+    const bool is_text = p.name.find("language_model") != std::string::npos ||
+                         p.name.find("lm_head") != std::string::npos;
+    if (!is_text) found.push_back(p.tensor.sizes());
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& options,
+                                                      const Config& config, const Settings& s) {
+  const Config vision = config.object("vision_config");
+  const bool has_sound =
+      config.has("audio_config") && !config.object("audio_config").keys().empty();
+  if (vision.keys().empty() && !has_sound) return std::shared_ptr<const Encoders>();
+  const Result<Config> limits = given_json(options, "limit-mm-per-prompt");
+  if (!limits) return tl::unexpected(limits.error());
+  const Result<Config> kwargs = given_json(options, "mm-processor-kwargs");
+  if (!kwargs) return tl::unexpected(kwargs.error());
+  Encoders encoders{.profiles = !options.has("skip-mm-profiling")};
+  const PixelLimits* const pixels = pixel_limits(type_of(config));
+  const std::vector<Modality> items =
+      pixels ? qwen_items(vision, *pixels, *kwargs, s) : image_items(config, vision);
+  choose(encoders, items, *limits, s);
+  encoders.is_known = !items.empty() && !has_sound;
+  if (!encoders.is_known) encoders.tower = parameters_of_tower(config, s);
+  encoders.tower_is_whole = !encoders.tower.empty();
+  if (pixels)
+    encoders.assumed = fmt::format(
+        "the processor is taken to be the published one, with images of {} pixels at most; "
+        "--mm-processor-kwargs '{{\"max_pixels\": N}}' says others",
+        with_commas(pixels->image));
+  for (const Config& read : {*limits, *kwargs, config})
+    if (const Result<void> fine = read.check(); !fine) return tl::unexpected(fine.error());
+  return std::make_shared<const Encoders>(std::move(encoders));
+}
+
+std::span<const ghost::Dims> tower_of(const Settings& s) {
+  return s.encoders ? std::span<const ghost::Dims>(s.encoders->tower)
+                    : std::span<const ghost::Dims>();
+}
+
+std::string text_alone_option(const Config& config, const Settings& s) {
+  if (s.release.has(changes::kVllmServesLanguageModelOnly)) return "--language-model-only";
+  const bool has_videos = type_of(config).starts_with("qwen");
+  return has_videos ? R"(--limit-mm-per-prompt '{"image":0,"video":0}')"
+                    : R"(--limit-mm-per-prompt '{"image":0}')";
+}
+
+}  // namespace memtape::vllm

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoders: what vLLM's profile run gives a model's encoders of images and videos: so many of the
+// largest items that the processor makes as the encoder's budget holds (vllm 0.32,
+// multimodal/encoder_budget.py, v1/core/encoder_cache_manager.py; get_mm_max_tokens_per_item and
+// get_image_size_with_most_features in model_executor/models/{qwen2_vl,qwen3_vl,mistral3,
+// gemma3_mm,llava}.py).
+// Invariant: a family whose run is not transcribed has no items, and `is_known` is false.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/vllm/settings.h"
+#include "ghost/dims.h"
+#include "serving/serve_engine.h"
+
+namespace memtape::vllm {
+
+/// One image or video of the most tokens.
+struct EncoderItem {
+  std::int64_t patches = 0;  ///< that the tower's layers see
+  std::int64_t tokens = 0;   ///< that the text model sees
+};
+
+struct Encoders {
+  bool is_known = false;  ///< the run is transcribed
+  bool profiles = true;   ///< not so with --skip-mm-profiling
+  std::string modality = {};
+  EncoderItem item = {};
+  std::int64_t items = 0;    ///< in the profile's batch
+  std::string assumed = {};  ///< what is not in config.json: the processor's limits
+  /// Sizes of the tower's parameters where vLLM's own are not modelled: those of transformers'
+  /// class, which each rank holds whole.
+  std::vector<ghost::Dims> tower = {};
+  bool tower_is_whole = false;
+};
+
+/// Null for a model without encoders, and for a server of text alone.
+Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& options,
+                                                      const Config& config, const Settings& s);
+
+/// Sizes of the parameters of a tower that is not known.
+std::span<const ghost::Dims> tower_of(const Settings& s);
+
+/// The option with which a release of vLLM serves a model without its encoders.
+std::string text_alone_option(const Config& config, const Settings& s);
+
+}  // namespace memtape::vllm
