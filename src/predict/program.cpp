@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "family/named_head.h"
+#include "family/registry.h"
 #include "framework/dialects.h"
 #include "framework/torch/built_parameters.h"
 #include "model/stored_dtype.h"
@@ -59,8 +61,25 @@ Result<void> check_program(const TrainRecipe& recipe, const Dialect& dialect) {
 
 /// GenericForSequenceClassification.forward raises without a padding token (modeling_layers.py).
 bool lacks_padding_token(const TrainRecipe& recipe, const Config& config) {
-  return recipe.task == Task::sequence_classification && recipe.micro_batch_size > 1 &&
-         torch::default_task(config) == Task::causal_lm && config.is_null("pad_token_id");
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  return recipe.task == Task::sequence_classification && recipe.micro_batch_size > 1 && facts &&
+         facts->task == Task::causal_lm && config.is_null("pad_token_id");
+}
+
+/// The head is the one that config.json names, but for programs whose own class makes the model.
+void take_task(TrainRecipe& recipe, const Config& config) {
+  const auto head = family::named_head(config);
+  if (head && recipe.is_of_trl()) {
+    recipe.task = family::facts_of(config)->task;
+    return;
+  }
+  recipe.task = torch::default_task(config);
+  if (head && head->has_none)
+    recipe.not_modelled.push_back(fmt::format(
+        "config.json names {}, which has no head: answered with a classifier of sequences, which "
+        "adds a row or two; how an embedder is trained (pairs of texts, losses over a batch) is "
+        "not modelled; --task says another head",
+        head->architecture));
 }
 
 }  // namespace
@@ -68,7 +87,7 @@ bool lacks_padding_token(const TrainRecipe& recipe, const Config& config) {
 Result<TrainRecipe> resolved(TrainRecipe recipe, const Config& config) {
   if (const Result<DType> stored = stored_dtype(config); !stored)
     return tl::unexpected(stored.error());
-  if (!recipe.names_task) recipe.task = torch::default_task(config);
+  if (!recipe.names_task) take_task(recipe, config);
   if (lacks_padding_token(recipe, config))
     recipe.assumed.emplace_back(
         "the configuration names no pad_token_id, and unless its class has one, transformers "

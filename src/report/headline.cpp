@@ -63,6 +63,12 @@ void append(std::vector<std::string>& words, const std::vector<Setting>& setting
       words.push_back(fmt::format("{}{}{}", p.before, v, p.after));
 }
 
+/// A language model goes without saying.
+bool names_classifier(std::string_view task) {
+  return task == "sequence-classification" || task == "token-classification" ||
+         task == "question-answering" || task == "multiple-choice";
+}
+
 }  // namespace
 
 std::vector<std::string> taken_in_words(const std::vector<Setting>& w) {
@@ -71,6 +77,7 @@ std::vector<std::string> taken_in_words(const std::vector<Setting>& w) {
     if (!word.empty()) words.emplace_back(word);
   };
   add(value_of(w, "framework"));
+  if (const std::string_view task = value_of(w, "task"); names_classifier(task)) add(task);
   const std::string_view batch = value_of(w, "micro_batch_size"),
                          tokens = value_of(w, "sequence_length");
   if (value_of(w, "task") == "image-classification")

@@ -9,6 +9,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/loss.h"
+#include "ghost/ops/mse_loss.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
@@ -40,7 +41,10 @@ ModelOptions with_classifier(const Config& config, const FamilyFacts& facts, Mod
 
 ModelOutput classified(Tensor logits, const Batch& batch) {
   if (!batch.labels.defined()) return {{}, std::move(logits)};
-  Tensor loss = ghost::cross_entropy(logits.view({-1, logits.size(-1)}), batch.labels.view({-1}));
+  const bool is_regression = logits.dim() == 2 && logits.size(-1) == 1;
+  Tensor loss = is_regression ? ghost::mse_loss(logits.squeeze(-1), batch.labels)
+                              : ghost::cross_entropy(logits.view({-1, logits.size(-1)}),
+                                                     batch.labels.view({-1}));
   return {std::move(loss), std::move(logits)};
 }
 

@@ -16,7 +16,8 @@ bool has_classifier(const FamilyFacts& facts, Task task);
 /// and the dropout before it.
 ModelOptions with_classifier(const Config& config, const FamilyFacts& facts, ModelOptions options);
 
-/// CrossEntropyLoss()(logits.view(-1, num_labels), labels.view(-1)), if there are labels.
+/// ForSequenceClassificationLoss, if there are labels: of several classes
+/// CrossEntropyLoss()(logits.view(-1, num_labels), labels.view(-1)), of one MSELoss().
 ModelOutput classified(Tensor logits, const Batch& batch);
 
 /// The logits of start and end from [B, S, 2], and the mean of both losses.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "family/named_head.h"
 #include "family/registry.h"
 #include "ghost/session.h"
 #include "workload/train_recipe.h"
@@ -47,6 +48,7 @@ class Collection {
 }  // namespace
 
 Task default_task(const Config& config) {
+  if (const auto head = family::named_head(config)) return head->task;
   const family::FamilyFacts* const facts = family::facts_of(config);
   return facts ? facts->task : Task::causal_lm;
 }

@@ -22,8 +22,8 @@ struct BuiltParameter {
   bool is_tied = false;  ///< checkpoints store its matrix under another parameter's name
 };
 
-/// The task for which the configuration's family is trained if none is named. It is causal-lm,
-/// unless the family has no such head.
+/// The task for which the configuration's family is trained if none is named: that of the class
+/// that its `architectures` names; else causal-lm, unless the family has no such head.
 family::Task default_task(const Config& config);
 
 /// Every name of every parameter. Tied parameters are listed under each of their names.

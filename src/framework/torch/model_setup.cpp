@@ -32,8 +32,8 @@ family::ModelOptions classifier_options(const Config& config, const family::Fami
   options = family::with_classifier(config, facts, options);
   if (recipe.num_labels) options.num_labels = *recipe.num_labels;
   if (is_reward) options.num_labels = 1;
-  if (options.num_labels == 1 && !is_reward)
-    config.fail("num_labels", "regression is not modelled, must be 2 or more");
+  if (options.num_labels == 1 && options.task != family::Task::sequence_classification)
+    config.fail("num_labels", "tokens of one class teach nothing, must be 2 or more");
   return options;
 }
 

@@ -6,78 +6,28 @@
 #include <utility>
 
 #include "family/registry.h"
-#include "framework/torch/built_parameters.h"
-#include "framework/torch/model_setup.h"
-#include "framework/transformers/converted_model.h"
 #include "framework/transformers/generation/assistant_model.h"
 #include "framework/transformers/generation/assisted_decoding.h"
 #include "framework/transformers/generation/beam_search.h"
 #include "framework/transformers/generation/prompt_lookup.h"
 #include "framework/transformers/generation/sampling.h"
-#include "framework/transformers/packed_model.h"
+#include "framework/transformers/inference_model.h"
 #include "ghost/session.h"
-#include "nn/layers.h"
 
 namespace memtape::transformers {
 namespace {
 
 /// The head that the family has: models of images and text generate from text alone, too.
-Result<TrainRecipe> loading(const Config& config, const GenerateRecipe& recipe) {
-  TrainRecipe load;
-  load.task = torch::default_task(config);
-  if (load.task != Task::causal_lm && load.task != Task::image_text_to_text)
+Result<QuantizedModel> loaded(const Config& config, const GenerateRecipe& recipe) {
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  const Task task = facts ? facts->task : Task::causal_lm;
+  if (task != Task::causal_lm && task != Task::image_text_to_text)
     return unsupported("generate() is modelled for decoders alone", config.where() + ": model_type",
                        "a causal language model");
-  if (const auto* facts = family::facts_of(config);
-      !facts || facts->modeling.multimodal_rope != family::Known::no)
+  if (!facts || facts->modeling.multimodal_rope != family::Known::no)
     return unsupported("generate()'s positions in three dimensions are not modelled",
                        config.where() + ": model_type", "training steps are predicted");
-  load.weights = recipe.dtype;
-  load.attention = recipe.attention;
-  return load;
-}
-
-Result<QuantizedModel> loaded(const Config& config, const GenerateRecipe& recipe) {
-  Result<TrainRecipe> load = loading(config, recipe);
-  if (!load) return tl::unexpected(load.error());
-  const Result<StoredWeights> stored = stored_weights(config, recipe.gpu);
-  if (!stored) return tl::unexpected(stored.error());
-  switch (stored->kind) {
-    case StoredWeights::Kind::sixteen_bits: break;
-    case StoredWeights::Kind::bitsandbytes:
-      load->quantization = stored->bitsandbytes;
-      return load_quantized(config, *load, Arrives::packed);
-    case StoredWeights::Kind::packed: return load_packed(config, *load, stored->packed);
-    case StoredWeights::Kind::float8:
-    case StoredWeights::Kind::mxfp4: return load_converted(config, *load, *stored);
-  }
-  auto model = torch::new_model(config, *load);
-  if (!model) return tl::unexpected(model.error());
-  return QuantizedModel{std::move(*model), 0, {}};
-}
-
-/// Of the layers that GPTQ or AWQ packed, as 16 bits.
-Bytes largest_packed_layer(family::PretrainedModel& model) {
-  Bytes most = 0;
-  for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
-    if (const nn::Projection* const layer = module.node->projection;
-        layer && layer->kernel && layer->weight.dtype() == DType::int32)
-      most = std::max(most, bytes_of(DType::float16, layer->in_features * layer->out_features));
-  return most;
-}
-
-/// What the weights take, with the buffers that packed layers have in their place.
-void count_weights(GenerateRun& run, const QuantizedModel& loaded) {
-  const torch::StaticBytes statics = torch::count_statics(*loaded.model);
-  run.parameters = statics.parameters + loaded.packed_away;
-  run.parameter_bytes = statics.parameter_bytes;
-  for (const nn::NamedModule& module : nn::named_modules(loaded.model->tree.root())) {
-    const bool is_packed = module.node->projection && module.node->projection->kernel;
-    if (is_packed || module.name.ends_with(".experts"))
-      for (const nn::ModuleNode::Named& buffer : module.node->buffers)
-        run.parameter_bytes += buffer.tensor.nbytes();
-  }
-  run.most_unpacked = largest_packed_layer(*loaded.model);
+  return load_for_inference(config, recipe, task);
 }
 
 std::int64_t logits_vocabulary(const Config& config) {

@@ -6,14 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "allocator/placement.h"
 #include "framework/transformers/generation_flags.h"
+#include "framework/transformers/image_bounds.h"
+#include "framework/transformers/passes.h"
+#include "framework/transformers/serve_head.h"
 #include "framework/transformers/stored_weights.h"
 #include "ghost/device_traits.h"
 #include "mesh/torch_support.h"
 #include "model/type_of.h"
 #include "serving/serve_gpus.h"
-#include "timeline/play.h"
 
 namespace memtape::transformers {
 namespace {
@@ -93,37 +94,9 @@ Result<GenerateRecipe> recipe_of(const ServeRequest& request) {
   return recipe;
 }
 
-/// The peaks of what comes after loading, and the moment of the highest.
-struct Peaks {
-  Levels all, prefill, chunks, decode;
-  std::size_t event = 0;
-  Bytes loaded = 0;  ///< allocated when the model is on the device
-};
-
-Peaks peaks_of(const Tape& tape, const Timeline& timeline) {
-  Peaks peaks;
-  bool begun = false;
-  for (const Window& window : timeline.windows) {
-    if (window.mark.step < 0) continue;
-    if (!begun) peaks.loaded = window.at_start.allocated;
-    begun = true;
-    if (window.peak.allocated > peaks.all.allocated) peaks.event = window.peak_event;
-    peaks.all.raise_to(window.peak);
-    if (window.mark.phase != Phase::forward) continue;
-    Levels& of_stage = window.mark.step > 0      ? peaks.decode
-                       : peaks.prefill.allocated ? peaks.chunks
-                                                 : peaks.prefill;
-    of_stage.raise_to(window.peak);
-  }
-  while (peaks.event > 0 && tape.events[peaks.event].kind == EventKind::mark) --peaks.event;
-  return peaks;
-}
-
-KvCache cache_of(const GenerateRun& run, const Lifetimes& lifetimes, const Played& played,
-                 const GenerateRecipe& recipe) {
+KvCache cache_of(const GenerateRun& run, const Passes& passes, const GenerateRecipe& recipe) {
   KvCache cache;
-  const std::size_t last = run.tape.events.size() - 1;
-  cache.bytes = lifetimes.alive_by_category(played.sizes, last)[Category::kv_cache];
+  cache.bytes = passes.kv_cache;
   cache.tokens =
       recipe.batch_size * recipe.num_beams * (recipe.prompt_length + recipe.max_new_tokens - 1);
   const bool slides =
@@ -162,6 +135,25 @@ std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
           {"num_beams", std::to_string(recipe.num_beams)},
           {"prefill_chunk_size",
            recipe.prefill_chunk_size ? std::to_string(*recipe.prefill_chunk_size) : "null"}};
+}
+
+std::vector<Setting> settings_of_pass(const GenerateRecipe& recipe, const family::NamedHead& head) {
+  std::vector<Setting> settings = settings_of(recipe);
+  settings.resize(4);  // up to the length of the texts
+  const std::string_view task = head.has_none ? "feature-extraction" : name(head.task);
+  settings.insert(settings.begin(), {"task", '"' + std::string(task) + '"'});
+  return settings;
+}
+
+/// Images of a prompt are left out.
+void add_images(const ServeRequest& request, const GenerateRecipe& recipe, ServeAnswer& answer) {
+  const Bytes most = most_for_one_image(*request.config, bytes_of(recipe.dtype, 1));
+  if (most == 0) return;
+  const Bytes peak = answer.ranks.front().peak_device_bytes;
+  if (!answer.bounds) answer.bounds = Bounds{peak, peak, {}};
+  answer.bounds->high_bytes += most;
+  answer.bounds->causes.emplace_back(
+      "the prompt is text alone: an image that is read takes up to as much more");
 }
 
 constexpr const char* kVersion = "5.17";
@@ -216,48 +208,42 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
     return tl::unexpected(used.error());
   const Result<GenerateRecipe> recipe = recipe_of(request);
   if (!recipe) return tl::unexpected(recipe.error());
-  const Result<GenerateRun> run =
-      run_generate(*request.config, *recipe, device_traits(request.device.gpu));
+  const auto head = family::named_head(*request.config);
+  const ghost::DeviceTraits traits = device_traits(request.device.gpu);
+  const Result<GenerateRun> run = head ? run_head(*request.config, *recipe, *head, traits)
+                                       : run_generate(*request.config, *recipe, traits);
   if (!run) return tl::unexpected(run.error());
-
-  const std::unique_ptr<Driver> driver = make_driver(request.device.placement, {});
-  CachingAllocator allocator(*driver, request.device.allocator);
-  Played played;
-  const Timeline timeline = play(run->tape, allocator, played, {});
-  const Peaks peaks = peaks_of(run->tape, timeline);
-  const Lifetimes lifetimes(run->tape);
+  const Passes passes = play_passes(run->tape, request.device);
 
   ServeAnswer answer;
   answer.model = {.id = request.id,
                   .family = type_of(*request.config),
                   .parameters = run->parameters,
                   .weight_bytes = run->parameter_bytes};
-  answer.workload = settings_of(*recipe);
+  answer.workload = head ? settings_of_pass(*recipe, *head) : settings_of(*recipe);
   answer.allocations = run->tape.requested.size();
-  for (Setting& setting : generation_settings(request.options))
-    answer.workload.push_back(std::move(setting));
+  if (!head)
+    for (Setting& setting : generation_settings(request.options))
+      answer.workload.push_back(std::move(setting));
   answer.mesh = {{"gpus", "1"}};
   if (!version.starts_with(kVersion))
     answer.warnings.push_back("generate() of transformers 5.17 is modelled: " + version +
                               " is taken to do the same");
-  ServeRank rank;
-  rank.weights_bytes = peaks.loaded;
-  rank.kv_cache = cache_of(*run, lifetimes, played, *recipe);
-  rank.non_torch_bytes = request.device.context_bytes();
-  rank.at_peak = lifetimes.alive_by_category(played.sizes, peaks.event);
-  rank.activation_peak_bytes =
-      peaks.all.allocated - peaks.loaded - rank.at_peak[Category::kv_cache];
-  rank.at_peak[Category::context] = rank.non_torch_bytes;
-  rank.at_peak[Category::unknown] += peaks.all.reserved - peaks.all.allocated;
-  rank.peak = peaks.all;
-  rank.peak_device_bytes = peaks.all.reserved + rank.non_torch_bytes;
-  rank.phases = {{"prefill", peaks.prefill}};
-  if (peaks.chunks.allocated) rank.phases.emplace_back("chunks", peaks.chunks);
-  rank.phases.emplace_back("decode", peaks.decode);
+  ServeRank rank = rank_of(passes, request.device);
+  if (head) {
+    rank.phases = {{"forward", passes.prefill}};
+  } else {
+    rank.kv_cache = cache_of(*run, passes, *recipe);
+    rank.phases = {{"prefill", passes.prefill}};
+    if (passes.chunks.allocated) rank.phases.emplace_back("chunks", passes.chunks);
+    rank.phases.emplace_back("decode", passes.decode);
+  }
   answer.ranks.push_back(std::move(rank));
   if (request.device.gpu && runs_rocm(*request.device.gpu)) answer.warnings.emplace_back(kRocm);
   if (const auto read = add_stored_weights(request, *run, answer); !read)
     return tl::unexpected(read.error());
+  add_images(request, *recipe, answer);
+  if (head) answer.warnings.push_back(head_note(*head));
   if (recipe->assistant) answer.warnings.emplace_back(kAssistantPolicy);
   return answer;
 }
