@@ -55,11 +55,26 @@ struct ServeRank {
   Bytes non_torch_bytes = 0;  ///< outside of the engine's allocator: the context and libraries
   Bytes cuda_graph_bytes = 0;
   KvCache kv_cache;
+  /// The most that the device holds while weights are loaded, quantized or repacked.
+  std::optional<Bytes> load_peak_bytes;
   CategoryBytes at_peak;        ///< it sums to peak_device_bytes
   Bytes peak_device_bytes = 0;  ///< as nvidia-smi shows it
   std::optional<Levels> peak;   ///< that of PyTorch's allocator, if the engine uses it
   std::vector<ServePhase> phases;
   std::vector<std::pair<std::string, Bytes>> measured;  ///< other figures of an engine, by key
+};
+
+/// Whether a server gets through the loading of its weights, which comes before everything else and
+/// may take more than what the server then holds.
+struct ServeLoading {
+  Bytes peak_bytes = 0;  ///< of the rank that takes most
+  std::string failure;   ///< why a device has too little, or ""
+  std::string doubt;     ///< why it may have too little, or ""
+
+  VerdictWord verdict() const {
+    if (!failure.empty()) return VerdictWord::does_not_fit;
+    return doubt.empty() ? VerdictWord::fits : VerdictWord::may_not_fit;
+  }
 };
 
 /// One of ggml's buffers: how much of the model, the context and the graphs lies there.
@@ -89,6 +104,7 @@ struct ServeAnswer {
   std::vector<ServeRank> ranks;
   std::vector<BufferBytes> buffers;
   int peak_rank = 0;
+  std::optional<ServeLoading> loading;  ///< absent where loading is not modelled
   std::optional<bool> fits;
   std::string failure;  ///< why it does not start, if the engine knows more than "too large"
   std::string doubt;    ///< why it may not start although the central figures say that it does

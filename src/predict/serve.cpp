@@ -28,6 +28,18 @@ const ServeRank* fullest(const ServeAnswer& answer) {
   return at == answer.ranks.end() ? nullptr : &*at;
 }
 
+/// Loading comes first: what it lacks is why the server does not start.
+void judge_loading(ServeAnswer& answer) {
+  if (!answer.loading) return;
+  const ServeLoading& loading = *answer.loading;
+  if (!loading.failure.empty()) {
+    answer.failure = fmt::format("while loading: {}", loading.failure);
+    answer.headroom_bytes = answer.device->total_bytes - loading.peak_bytes;
+  } else if (answer.doubt.empty()) {
+    answer.doubt = loading.doubt;
+  }
+}
+
 /// What every engine's answer is completed with.
 void complete(ServeAnswer& answer, const ServeRequest& request) {
   if (!answer.device) {
@@ -40,6 +52,7 @@ void complete(ServeAnswer& answer, const ServeRequest& request) {
   if (!answer.bounds) answer.bounds = Bounds{rank->peak_device_bytes, rank->peak_device_bytes, {}};
   if (!answer.device) return;
   answer.headroom_bytes = answer.device->total_bytes - rank->peak_device_bytes;
+  judge_loading(answer);
   answer.fits = answer.failure.empty() && *answer.headroom_bytes >= 0;
   if (!answer.failure.empty())
     answer.verdict = VerdictWord::does_not_fit;

@@ -170,6 +170,27 @@ inline constexpr Change kVllmEncodersJoinTheirGates{
     "queries and keys are rotated together). They do not in 0.8.5 and do in 0.27.1.",
     "vllm/model_executor/models/qwen2_5_vl.py:Qwen2_5_VisionBlock"};
 
+inline constexpr Change kVllmQuantizesWhileLoading{
+    Package::vllm,
+    {0, 13, 0},
+    "Online fp8 quantizes a layer once it is loaded, while the loader still refers to all weights "
+    "in 16 bits; before, all were loaded first and then quantized layer by layer.",
+    "model_executor/layers/quantization/fp8.py:Fp8LinearMethod.create_weights"};
+
+inline constexpr Change kVllmCountsWhatIsCopied{
+    Package::vllm,
+    {0, 14, 0},
+    "Online fp8 sees that a layer is complete by what was copied to this rank; before, by whole "
+    "tensors of the checkpoint, which with tensor parallelism are more.",
+    "model_executor/layers/quantization/fp8.py:CopyNumelCounter"};
+
+inline constexpr Change kVllmStreamsOnlineWeights{
+    Package::vllm,
+    {0, 16, 0},
+    "Online fp8 makes a layer's 16-bit weights when it is loaded and lets them go when it is "
+    "quantized.",
+    "model_executor/layers/quantization/fp8.py:Fp8OnlineLinearMethod, pull request 31914"};
+
 inline constexpr Change kVllmServesNoOrderOfActivations{
     Package::vllm,
     {0, 32, 0},
@@ -188,6 +209,19 @@ inline constexpr Change kSglangLocatesExperts{
     {0, 4, 8},
     "Every rank holds maps of where experts lie. They are not in 0.4.5 and are in 0.5.2.",
     "srt/eplb/expert_location.py"};
+
+inline constexpr Change kSglangRefersToLoadedExperts{
+    Package::sglang,
+    {0, 4, 7},
+    "Qwen3's mixtures refer to their experts as they were loaded, whatever quantization or "
+    "repacking puts in their place. They do not in 0.4.6.post4 and do in 0.4.6.post5.",
+    "srt/models/qwen3_moe.py:routed_experts_weights_of_layer"};
+
+inline constexpr Change kSglangListsExpertsWhenAsked{
+    Package::sglang,
+    {0, 5, 9},
+    "Qwen3's mixtures list their experts when the list is first asked for, after processing.",
+    "srt/models/qwen3_moe.py:routed_experts_weights_of_layer"};
 
 inline constexpr Change kSglangReservesByUse{
     Package::sglang,

@@ -58,6 +58,7 @@ void write_serve_rank(JsonWriter& out, const ServeRank& rank) {
   out.member("activation_peak_bytes", rank.activation_peak_bytes);
   out.member("non_torch_bytes", rank.non_torch_bytes);
   out.member("cuda_graph_bytes", rank.cuda_graph_bytes);
+  member_or_null(out, "load_peak_bytes", rank.load_peak_bytes);
   out.key("kv_cache");
   write_cache(out, rank.kv_cache);
   if (rank.peak) write(out, "peak", *rank.peak);
@@ -105,6 +106,15 @@ void write_solved(JsonWriter& out, const Solved& solved) {
   out.end_object();
 }
 
+/// Whatever is said of loading is null where it is not modelled, and the verdict without a device.
+void write_loading(JsonWriter& out, const ServeAnswer& answer) {
+  std::optional<Bytes> peak;
+  if (answer.loading) peak = answer.loading->peak_bytes;
+  member_or_null(out, "load_peak_bytes", peak);
+  out.key("load_verdict");
+  answer.loading&& answer.device ? out.value(name(answer.loading->verdict())) : out.null();
+}
+
 const KvCache& cache_of(const ServeAnswer& answer) {
   static const KvCache kNone;
   for (const ServeRank& rank : answer.ranks)
@@ -140,6 +150,7 @@ std::string json(const ServeAnswer& answer) {
   member_or_null(out, "fits", answer.fits);
   write(out, answer.verdict);
   member_or_null(out, "headroom_bytes", answer.headroom_bytes);
+  write_loading(out, answer);
   out.key("failure");
   answer.failure.empty() ? out.null() : out.value(answer.failure);
   if (!answer.doubt.empty()) out.member("doubt", answer.doubt);

@@ -57,7 +57,10 @@ class ServeReport : public TextPage {
     return words;
   }
 
+  bool fails_in_loading() const { return a_.loading && !a_.loading->failure.empty(); }
+
   void verdict() {
+    if (a_.device && fails_in_loading()) return fails_loading();
     if (a_.device && !a_.failure.empty() && a_.headroom_bytes.value_or(0) >= 0) {
       fails_within();
     } else if (a_.device) {
@@ -72,6 +75,17 @@ class ServeReport : public TextPage {
       paragraph(a_.failure, kIndent, kBad);
     if (a_.failure.empty() && a_.verdict == VerdictWord::may_not_fit && !a_.doubt.empty())
       paragraph(a_.doubt, kIndent, kBad);
+  }
+
+  /// The bar is that of a server that would get through.
+  void fails_loading() {
+    paragraph(fmt::format("{} while loading: {} of {} on {}", name(VerdictWord::does_not_fit),
+                          unit_.text(a_.loading->peak_bytes), with_unit(a_.device->total_bytes),
+                          a_.device->name),
+              kIndent, kBad);
+    paragraph(a_.loading->failure, kIndent, kBad);
+    line("  " + device_bar(rank_));
+    line(fmt::format("  {} once it is loaded", with_unit(rank_.peak_device_bytes)));
   }
 
   /// What lacks room is not the GPU's memory as a whole.
@@ -102,6 +116,8 @@ class ServeReport : public TextPage {
            number(rank_.at_peak[category]));
     }
     line(style_.bold(pad_right("  in all", kLabelWidth) + number(rank_.peak_device_bytes)));
+    if (a_.loading && a_.loading->peak_bytes > rank_.peak_device_bytes)
+      line(pad_right("  while loading", kLabelWidth) + number(a_.loading->peak_bytes));
   }
 
   void cache() {

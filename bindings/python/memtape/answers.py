@@ -343,6 +343,7 @@ class ServeRank(Read):
     activation_peak_bytes: int
     non_torch_bytes: int
     cuda_graph_bytes: int
+    load_peak_bytes: Optional[int]
     kv_cache: KvCache
     peak_requested_bytes: Optional[int]
     peak_allocated_bytes: Optional[int]
@@ -419,6 +420,8 @@ class ServeAnswer(RankAnswer):
     fits: Optional[bool]
     verdict: Optional[str]
     headroom_bytes: Optional[int]
+    load_peak_bytes: Optional[int]
+    load_verdict: Optional[str]
     failure: Optional[str]
     doubt: Optional[str]
     bounds: ServeBound

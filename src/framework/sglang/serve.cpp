@@ -11,6 +11,7 @@
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/graph_memory.h"
 #include "framework/vllm/models/encoder_run.h"
+#include "framework/vllm/load_levers.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/nccl.h"
 #include "model/type_of.h"
@@ -177,6 +178,13 @@ std::string start_failure(const RankRun& run, const ServerArgs& args) {
   }
   if (run.pools.cells.state > 0 && run.pools.max_running_requests == 0)
     return fmt::format("{} slots of recurrent states serve no request", run.pools.state_slots);
+  // req_to_token_pool is made before the pools of keys and values.
+  if (run.pools.table_bytes > run.available)
+    return fmt::format(
+        "the table of each request's tokens, {} of {}, takes {} of the {} that are free: a shorter "
+        "--context-length or fewer --max-running-requests",
+        with_commas(run.pools.max_running_requests), with_commas(args.context_length),
+        gib(run.pools.table_bytes), gib(run.available));
   const Bytes needed = run.startup.activation_peak + run.graphs();
   if (needed > run.left())
     return fmt::format("a prefill chunk of {} tokens and the CUDA graphs take {}, {} are left",
@@ -297,6 +305,16 @@ void add_settings(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& p
                  {"expert_parallel", s.parallel.expert_parallel ? "true" : "false"}};
 }
 
+/// Once for all ranks, which hold the same.
+void warn_of_loaded_experts(ServeAnswer& answer, const RankRun& run, const ServerArgs& args) {
+  const Bytes kept = run.startup.loaded_expert_bytes;
+  if (kept == 0) return;
+  answer.warnings.push_back(
+      fmt::format("SGLang {} keeps the experts as they were loaded, {}, beside what it makes of "
+                  "them (routed_experts_weights_of_layer): {} lets them go",
+                  args.version, gib(kept), changes::kSglangListsExpertsWhenAsked.since.text()));
+}
+
 void add_remarks(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& pools) {
   if (pools.tokens > 0)
     answer.notes.push_back(
@@ -324,15 +342,18 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   const auto runs = run_stages(config, *args);
   if (!runs) return tl::unexpected(runs.error());
   for (std::size_t i = 0; i < runs->size(); ++i) {
-    answer.ranks.push_back(
-        rank_report((*runs)[i], *args, static_cast<int>(i), request.user_tokens));
+    ServeRank rank = rank_report((*runs)[i], *args, static_cast<int>(i), request.user_tokens);
+    vllm::add_loading(answer, rank, (*runs)[i].startup.loading);
+    answer.ranks.push_back(std::move(rank));
     answer.model.weight_bytes += (*runs)[i].startup.weights_bytes;
     if (answer.failure.empty()) answer.failure = start_failure((*runs)[i], *args);
   }
   answer.model.id = request.id;
   answer.model.family = type_of(config);
   if (request.header) answer.model.parameters = request.header->total_elements();
+  vllm::add_load_levers(answer, args->model, [](const vllm::Settings&) { return std::nullopt; });
   add_settings(answer, *args, runs->front().pools);
+  warn_of_loaded_experts(answer, runs->front(), *args);
   add_remarks(answer, *args, runs->front().pools);
   add_bounds(answer, *runs, *args);
   for (const RankRun& run : *runs)

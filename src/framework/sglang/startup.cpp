@@ -2,6 +2,7 @@
 #include "framework/sglang/startup.h"
 
 #include "framework/sglang/expert_location.h"
+#include "framework/sglang/loaded_experts.h"
 #include "framework/vllm/captured_kernels.h"
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/layers/rotary.h"
@@ -32,14 +33,16 @@ class Worker {
         tree_(settings.dtype),
         place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
 
-  void load(vllm::ModelFactory factory, bool extends_ropes, Startup& startup) {
+  void load(vllm::ModelFactory factory, const Release& release, Startup& startup) {
     if (settings_.parallel.first_stage())
       vllm::make_vision_tower(place_ / "visual", vllm::tower_of(settings_));
     model_ = factory(place_);
     for (const auto& quantize : runtime_.while_loading) quantize();
+    loaded_experts_ = referred_experts(runtime_.config, release, tree_.root());
     for (const auto& process : runtime_.after_loading) process();
     for (const auto& process : runtime_.after_attention) process();
-    if (extends_ropes) reserve_ropes();
+    startup.loaded_expert_bytes = left_beside(loaded_experts_, tree_.root());
+    if (release.has(changes::kSglangExtendsRopes)) reserve_ropes();
     ghost::session().tape.empty_cache();
     const vllm::StorageBytes storages = vllm::storages_of(tree_.root());
     startup.weights_bytes = storages.all;
@@ -95,6 +98,7 @@ class Worker {
   nn::ModuleTree tree_;
   vllm::Place place_;
   std::unique_ptr<vllm::ServedModel> model_;
+  std::vector<Tensor> loaded_experts_;
 };
 
 /// GroupCoordinator (srt/distributed/parallel_state.py): each group of ranks, of one rank too, has
@@ -112,8 +116,9 @@ Bytes peak_of(const Timeline& timeline) {
   return peak;
 }
 
-void play_stages(const Tape& tape, const Stages& stages, const vllm::DeviceFacts& device,
+void play_stages(const Tape& tape, const Stages& stages, const vllm::Settings& settings,
                  Startup& startup) {
+  const vllm::DeviceFacts& device = settings.device;
   const std::unique_ptr<Driver> driver =
       make_driver(device.placement, {.total = kUnlimited, .outside = device.context});
   CachingAllocator allocator(*driver);
@@ -123,6 +128,8 @@ void play_stages(const Tape& tape, const Stages& stages, const vllm::DeviceFacts
     return play(tape, allocator, played, {.from = from, .to = to});
   };
   startup.reserved_before = until(0, stages.begun).final_levels.reserved;
+  startup.loading = vllm::play_loading(tape, {.from = stages.begun, .to = stages.loaded}, settings,
+                                       device.allocator);
   startup.loaded = until(stages.begun, stages.loaded).final_levels;
   const Bytes peak = peak_of(until(stages.loaded, stages.prefilled));
   startup.activation_peak = std::max<Bytes>(0, peak - startup.loaded.allocated);
@@ -148,7 +155,7 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
     std::vector<Tensor> locations;
     if (args.release.has(changes::kSglangLocatesExperts)) locations = locate_experts(config);
     Worker worker(config, model, quantization);
-    worker.load(*factory, args.release.has(changes::kSglangExtendsRopes), startup);
+    worker.load(*factory, args.release, startup);
     stages.loaded = at();
     worker.prefill();
     stages.prefilled = at();
@@ -162,7 +169,7 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
   }
   if (session.error) return tl::unexpected(*session.error);
   if (const Result<void> read = config.check(); !read) return tl::unexpected(read.error());
-  play_stages(session.tape, stages, model.device, startup);
+  play_stages(session.tape, stages, model, startup);
   return startup;
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "framework/sglang/server_args.h"
 #include "framework/vllm/kv_spec.h"
+#include "framework/vllm/loading.h"
 #include "framework/vllm/methods/quantization.h"
 #include "timeline/timeline.h"
 
@@ -18,7 +19,9 @@ namespace memtape::sglang {
 struct Startup {
   Bytes weights_bytes = 0;  ///< the storages of all parameters and buffers
   Bytes parameter_bytes = 0;
+  Bytes loaded_expert_bytes = 0;   ///< experts as they were loaded, beside what was made of them
   Bytes reserved_before = 0;       ///< at the moment when the free memory is first asked for
+  vllm::Loading loading;           ///< the most while it is loaded
   Levels loaded;                   ///< when the model is loaded and the cache is empty
   Bytes activation_peak = 0;       ///< what a whole chunk adds to that
   Bytes graph_pool = 0;            ///< what the graphs for decoding reserve

@@ -60,9 +60,10 @@ class Runtime {
   /// process_weights_after_loading of each module, in the order of model.named_modules(), and then
   /// of the attention layers.
   std::vector<std::function<void()>> after_loading, after_attention;
-  /// What the dummy loader runs while it walks the modules, such as online quantization layer by
-  /// layer.
+  /// What runs for a layer once its weights are loaded, such as online quantization.
   std::vector<std::function<void()>> while_loading;
+  /// Weights that layers have replaced and to which `load_weights` refers until all are loaded.
+  std::vector<Tensor> referred;
 
   std::vector<LoraSite> lora_sites;  ///< in the order of the modules
 

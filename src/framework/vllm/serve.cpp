@@ -12,6 +12,7 @@
 #include "framework/vllm/graph_memory.h"
 #include "framework/vllm/kernel_notes.h"
 #include "framework/vllm/kv_cache.h"
+#include "framework/vllm/load_levers.h"
 #include "framework/vllm/outside_growth.h"
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/startup.h"
@@ -158,7 +159,6 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {
       {"weights", run.figures.weights},
-      {"load", run.figures.loaded},
       {"profile",
        {run.figures.peak_allocated, run.figures.peak_allocated, run.figures.peak_reserved}}};
   rank.measured = {{"consumed_bytes", run.figures.consumed},
@@ -344,6 +344,15 @@ Result<std::vector<RankRun>> run_stages(const Config& config, const Settings& se
   return runs;
 }
 
+std::optional<Loading> fullest_loading(const Config& config, const Settings& settings,
+                                       const Quantization* quantization) {
+  const auto runs = run_stages(config, settings, quantization);
+  if (!runs) return std::nullopt;
+  return std::ranges::max_element(
+             *runs, {}, [](const RankRun& run) { return run.figures.loading.device_bytes; })
+      ->figures.loading;
+}
+
 /// What a request of `length` tokens needs of the run's cache.
 Result<Bytes> needed_for(const RankRun& run, std::int64_t length) {
   Settings s = run.settings;
@@ -426,6 +435,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   for (std::size_t i = 0; i < runs->size(); ++i) {
     ServeRank rank = rank_report((*runs)[i], (*plans)[i], static_cast<int>(i));
     rank.kv_cache.users = users_of((*runs)[i], (*plans)[i], request.user_tokens);
+    add_loading(answer, rank, (*runs)[i].figures.loading);
     answer.ranks.push_back(std::move(rank));
   }
   answer.model.id = request.id;
@@ -434,6 +444,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, runs->front().settings);
   judge(answer, *runs, *plans);
+  add_load_levers(answer, *settings, [&](const Settings& other) {
+    return fullest_loading(config, other, quantization->get());
+  });
   const auto fullest = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
   answer.bounds =
       bounds_of((*runs)[static_cast<std::size_t>(fullest - answer.ranks.begin())], *fullest);

@@ -223,6 +223,7 @@ class Worker {
   void process_weights(Startup& startup) {
     const std::size_t kept_before = runtime_.kept.size();
     for (const auto& quantize : runtime_.while_loading) quantize();
+    runtime_.referred.clear();
     ghost::session().tape.empty_cache();
     for (const auto& process : runtime_.after_loading) process();
     for (const auto& process : runtime_.after_attention) process();
@@ -354,7 +355,9 @@ StartupFigures play_startup(const Startup& startup, const Settings& settings) {
       settings.counts_device() ? split_limited(device.allocator) : device.allocator;
   allocator.set_config(loading);
   figures.weights = until(stages.runner, stages.weights).final_levels;
-  figures.loaded = until(stages.weights, stages.loaded).final_levels;
+  figures.loading =
+      play_loading(startup.tape, {.from = stages.runner, .to = stages.weights}, settings, loading);
+  until(stages.weights, stages.loaded);
   allocator.set_config(device.allocator);
   const Bytes before = until(stages.loaded, stages.profile).final_levels.allocated;
   allocator.set_config(loading);

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "framework/vllm/kv_spec.h"
+#include "framework/vllm/loading.h"
 #include "framework/vllm/methods/quantization.h"
 #include "framework/vllm/settings.h"
 #include "model/config.h"
@@ -52,7 +53,8 @@ struct Startup {
 
 /// The levels of the allocator after each stage, and the figures that follow from them.
 struct StartupFigures {
-  Levels runner, weights, loaded, profiled;
+  Levels runner, weights, profiled;
+  Loading loading;
   Bytes peak_allocated = 0, peak_reserved = 0;
   Bytes consumed = 0;             ///< what is reserved once the cache has been emptied
   Bytes torch_peak_increase = 0;  ///< over what was allocated before the profile run

@@ -28,8 +28,9 @@ byId('settings').textContent = [answer.engine, ...[answer.workload, answer.mesh]
   .map(([name, value]) => `${name} ${value}`)].slice(0, 40).map(part => (Array.isArray(part) ? part.join(' ') : part)).join(' · ');
 
 if (fullest) {
-  const word = answer.verdict || 'fits';
-  byId('verdict').append(element('b', {}, bytesText(fullest.peak_device_bytes)));
+  const failsInLoading = answer.load_verdict === 'does not fit';
+  const word = failsInLoading ? 'does not fit while loading' : answer.verdict || 'fits';
+  byId('verdict').append(element('b', {}, bytesText(failsInLoading ? answer.load_peak_bytes : fullest.peak_device_bytes)));
   if (answer.device)
     byId('verdict').append(element('p', {}, `of ${bytesText(answer.device.total_bytes)} on ${answer.device.name}: `,
       element('span', {class: 'word ' + (word === 'fits' ? 'good' : 'bad')}, word)));
@@ -70,7 +71,8 @@ byId('key').append(...[...seen].map(([category, words]) => element('li', {}, swa
 
 if (fullest) {
   table('parts', ['', 'size', 'bytes'], [...partsOf(fullest).map(([category, words, bytes]) =>
-    [[swatch(category), words], bytesText(bytes), exact(bytes)]), ['in all', bytesText(fullest.peak_device_bytes), exact(fullest.peak_device_bytes)]]);
+    [[swatch(category), words], bytesText(bytes), exact(bytes)]), ['in all', bytesText(fullest.peak_device_bytes), exact(fullest.peak_device_bytes)],
+  ...(fullest.load_peak_bytes ? [['while loading', bytesText(fullest.load_peak_bytes), exact(fullest.load_peak_bytes)]] : [])]);
   const cache = fullest.kv_cache;
   table('cache', ['layers', 'how many', 'tokens', 'per token', 'size'], cache.layers.map(group =>
     [group.kind, count(group.layers), group.tokens ? count(group.tokens) : '', group.bytes_per_token ? exact(group.bytes_per_token) : '',

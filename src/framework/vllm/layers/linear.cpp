@@ -45,8 +45,12 @@ Linear::Linear(const Place& place, std::int64_t in_features, std::vector<std::in
       method_(linear_method(place, options.quantized)) {
   method_->create_weights(*this);
   if (options.bias) bias = place.parameter("bias", {out()}, dtype);
-  const auto process = [this] { method_->process_weights(*this); };
-  auto& queue = method_->is_online() ? runtime().while_loading : runtime().after_loading;
+  const auto process = [this] {
+    const ghost::ScopeGuard guard(node().scope);
+    method_->process_weights(*this);
+  };
+  auto& queue =
+      method_->processes_while_loading(*this) ? runtime().while_loading : runtime().after_loading;
   queue.push_back(process);
   if (runtime().settings.lora) runtime().lora_sites.push_back({.in = in, .outs = outs});
 }

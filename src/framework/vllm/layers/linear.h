@@ -20,8 +20,8 @@ class LinearMethod {
   virtual void create_weights(Linear& layer) const = 0;
   virtual void process_weights(Linear&) const {}
   virtual Tensor apply(Linear& layer, const Tensor& x, const Tensor& bias) const = 0;
-  /// Whether weights are made on the meta device and quantized while they are loaded.
-  virtual bool is_online() const { return false; }
+  /// Whether the weights are processed once they are loaded, before those of all layers are.
+  virtual bool processes_while_loading(const Linear&) const { return false; }
   /// Whether the kernel of the activation before the layer can quantize the layer's input
   /// (fused_act_quant.py).
   virtual bool takes_quantized_input(const Linear&) const { return false; }

@@ -116,8 +116,12 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
     runtime_.lora_sites.push_back(
         {.in = shape_.intermediate, .outs = {shape_.hidden}, .experts = shape_.local_experts});
   }
-  runtime_.after_loading.push_back(
-      [this] { method_->process_weights(weights_, shape_, runtime_); });
+  auto& queue = method_->processes_while_loading(runtime_, shape_) ? runtime_.while_loading
+                                                                   : runtime_.after_loading;
+  queue.push_back([this, at = experts.scope().node().scope] {
+    const ghost::ScopeGuard guard(at);
+    method_->process_weights(weights_, shape_, runtime_);
+  });
 }
 
 std::int64_t MoeMethod::hidden_width(const ExpertShape& shape) const { return shape.hidden; }

@@ -29,6 +29,8 @@ class MoeMethod {
   virtual ~MoeMethod() = default;
   virtual void create_weights(Weights& weights, const ExpertShape& shape, DType dtype) const = 0;
   virtual void process_weights(Weights&, const ExpertShape&, Runtime&) const {}
+  /// As LinearMethod's.
+  virtual bool processes_while_loading(const Runtime&, const ExpertShape&) const { return false; }
   /// Whether one monolithic kernel chooses the experts, too.
   virtual bool is_monolithic() const { return false; }
   /// The width that the kernels take. What exceeds the model's width is cut off after the

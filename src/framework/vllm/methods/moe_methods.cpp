@@ -5,6 +5,7 @@
 #include <array>
 #include <tuple>
 
+#include "framework/vllm/methods/online.h"
 #include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
@@ -299,8 +300,9 @@ class ScaledExperts final : public MoeMethod {
  public:
   explicit ScaledExperts(const ScaledScheme& scheme) : scheme_(scheme) {}
 
-  void create_weights(Weights& w, const ExpertShape& s, DType) const override {
+  void create_weights(Weights& w, const ExpertShape& s, DType dtype) const override {
     const std::int64_t e = s.local_experts;
+    if (scheme_.online) return create_unquantized(w, s, dtype);
     w.create("w13_weight", {e, s.up(), s.hidden}, scheme_.weight);
     w.create("w2_weight", {e, s.hidden, s.intermediate}, scheme_.weight);
     w.create(scale_name(true), scales(e, s.up(), s.hidden, s.gated ? 2 : 1), DType::float32);
@@ -311,6 +313,7 @@ class ScaledExperts final : public MoeMethod {
   }
 
   void process_weights(Weights& w, const ExpertShape& s, Runtime& runtime) const override {
+    if (scheme_.online) return quantize(w, s, runtime);
     if (uses_marlin(runtime)) return pack_for_marlin(w, s, runtime);
     if (is_block()) return;
     // One scale an expert: the larger of its two matrices'
@@ -320,6 +323,20 @@ class ScaledExperts final : public MoeMethod {
     if (!scheme_.static_activation) return;
     w.replace("w13_input_scale", kernel_output("max", {}, DType::float32));
     w.replace("w2_input_scale", kernel_output("max", {}, DType::float32));
+  }
+
+  /// The checkpoint has each matrix of each expert in a tensor of its own.
+  bool processes_while_loading(const Runtime& runtime, const ExpertShape& s) const override {
+    if (!scheme_.online) return false;
+    const Settings& settings = runtime.settings;
+    const OnlineLoading loading = online_loading(settings);
+    if (loading != OnlineLoading::beside) return loading == OnlineLoading::streamed;
+    const Parallel& p = settings.parallel;
+    const std::int64_t each = s.hidden * s.intermediate * (p.expert_parallel ? 1 : p.tp * p.dp);
+    const std::int64_t matrices = s.gated ? 3 : 2;
+    const std::vector<std::int64_t> loaded(static_cast<std::size_t>(s.experts * matrices), each);
+    return is_seen_complete(settings, s.local_experts * matrices * s.hidden * s.intermediate,
+                            loaded);
   }
 
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
@@ -343,6 +360,46 @@ class ScaledExperts final : public MoeMethod {
   }
 
  private:
+  static Dims w13_sizes(const ExpertShape& s) { return {s.local_experts, s.up(), s.hidden}; }
+  static Dims w2_sizes(const ExpertShape& s) { return {s.local_experts, s.hidden, s.intermediate}; }
+
+  /// Fp8OnlineMoEMethod: what is streamed has nothing on the device before it is loaded.
+  static void create_unquantized(Weights& w, const ExpertShape& s, DType dtype) {
+    if (online_loading(w.settings()) == OnlineLoading::streamed) return;
+    w.create("w13_weight", w13_sizes(s), dtype);
+    w.create("w2_weight", w2_sizes(s), dtype);
+    w.create("w13_weight_scale", {s.local_experts}, DType::float32);
+    w.create("w2_weight_scale", {s.local_experts}, DType::float32);
+  }
+
+  /// Both quantized tensors are made, and then filled expert by expert.
+  void quantize(Weights& w, const ExpertShape& s, Runtime& runtime) const {
+    const OnlineLoading loading = online_loading(runtime.settings);
+    const bool is_streamed = loading == OnlineLoading::streamed;
+    const auto unquantized = [&](const char* name, const Dims& sizes) {
+      return is_streamed ? kernel_output("materialize_meta_tensor", sizes, runtime.dtype())
+                         : w.get(name);
+    };
+    std::vector<Tensor> loaded{unquantized("w13_weight", w13_sizes(s)),
+                               unquantized("w2_weight", w2_sizes(s))};
+    {
+      const Tensor w13 = kernel_output("empty_like", w13_sizes(s), scheme_.weight);
+      const Tensor w2 = kernel_output("empty_like", w2_sizes(s), scheme_.weight);
+      for (std::int64_t e = 0; e < s.local_experts; ++e) {
+        kernel_output("scaled_fp8_quant", {s.up(), s.hidden}, scheme_.weight);
+        kernel_output("scaled_fp8_quant", {s.hidden, s.intermediate}, scheme_.weight);
+      }
+      w.replace("w13_weight", w13);
+      w.replace("w2_weight", w2);
+    }
+    for (const char* name : {"w13_weight_scale", "w2_weight_scale"})
+      if (is_streamed) w.replace(name, kernel_output("div", {s.local_experts}, DType::float32));
+    if (loading == OnlineLoading::beside && processes_while_loading(runtime, s))
+      runtime.referred.insert(runtime.referred.end(), loaded.begin(), loaded.end());
+    if (!is_streamed) loaded.clear();
+    if (uses_marlin(runtime)) pack_for_marlin(w, s, runtime);
+  }
+
   bool is_block() const { return scheme_.scales == ScaleShape::block; }
   /// Devices without fp8 units.
   bool uses_marlin(const Runtime& runtime) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/vllm/methods/scaled.h"
 
+#include "framework/vllm/methods/online.h"
 #include "framework/vllm/methods/weight_only.h"
 #include "framework/vllm/ops.h"
 
@@ -11,10 +12,26 @@ bool ScaledLinear::uses_marlin(const Linear& layer) const {
          layer.runtime().settings.device.capability() < 89;
 }
 
+bool ScaledLinear::processes_while_loading(const Linear& layer) const {
+  if (!scheme_.online) return false;
+  const Settings& s = layer.runtime().settings;
+  const OnlineLoading loading = online_loading(s);
+  if (loading != OnlineLoading::beside) return loading == OnlineLoading::streamed;
+  const std::int64_t wanted = layer.in * layer.out();
+  const std::int64_t ranks = layer.full_in * layer.full_out / wanted;
+  std::vector<std::int64_t> loaded;
+  for (const std::int64_t out : layer.outs) loaded.push_back(out * layer.in * ranks);
+  return is_seen_complete(s, wanted, loaded);
+}
+
 void ScaledLinear::create_weights(Linear& layer) const {
-  if (scheme_.online) return;  // on the meta device until it is loaded
   Weights& w = layer.weights;
   const std::int64_t in = layer.in, out = layer.out();
+  if (scheme_.online) {
+    if (online_loading(w.settings()) != OnlineLoading::streamed)
+      w.create("weight", {out, in}, layer.dtype);
+    return;
+  }
   w.create("weight", {out, in}, scheme_.weight);
   const auto parts = static_cast<std::int64_t>(layer.outs.size());
   switch (scheme_.scales) {
@@ -31,10 +48,16 @@ void ScaledLinear::create_weights(Linear& layer) const {
 /// online/fp8.py: the weight as it is loaded, its largest value, the quantized copy.
 void ScaledLinear::quantize(Linear& layer) const {
   const Dims sizes{layer.out(), layer.in};
-  const Tensor loaded = kernel_output("materialize_meta_tensor", sizes, layer.dtype);
+  const OnlineLoading loading = online_loading(layer.runtime().settings);
+  const bool is_streamed = loading == OnlineLoading::streamed;
+  Tensor loaded = is_streamed ? kernel_output("materialize_meta_tensor", sizes, layer.dtype)
+                              : layer.weights.get("weight");
   const Tensor scale = kernel_output("div", {}, DType::float32);
   layer.weights.replace("weight", kernel_output("scaled_fp8_quant", sizes, scheme_.weight));
   layer.weights.replace("weight_scale", scale);
+  if (loading == OnlineLoading::beside && processes_while_loading(layer))
+    layer.runtime().referred.push_back(loaded);
+  if (!is_streamed) loaded.reset();
   if (uses_marlin(layer)) pack_for_marlin(layer);
 }
 

@@ -26,7 +26,7 @@ class ScaledLinear final : public LinearMethod {
   void create_weights(Linear& layer) const override;
   void process_weights(Linear& layer) const override;
   Tensor apply(Linear& layer, const Tensor& x, const Tensor& bias) const override;
-  bool is_online() const override { return scheme_.online; }
+  bool processes_while_loading(const Linear& layer) const override;
   bool takes_quantized_input(const Linear& layer) const override {
     return scheme_.takes_quantized_input && scheme_.weight == DType::float8_e4m3fn &&
            !uses_marlin(layer);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/loading.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "mesh/nccl.h"
+#include "timeline/play.h"
+
+namespace memtape::vllm {
+namespace {
+
+struct PlayedStage {
+  Levels peak;
+  std::optional<OutOfMemory> failed;
+};
+
+/// On a device with `total` bytes.
+PlayedStage played_on(Bytes total, const Tape& tape, const LoadingStage& stage,
+                      const DeviceFacts& device, const AllocatorConfig& loading) {
+  const std::unique_ptr<Driver> driver =
+      make_driver(device.placement, {.total = total, .outside = device.context});
+  CachingAllocator allocator(*driver);
+  allocator.set_config(device.allocator);
+  Played played;
+  PlayedStage found;
+  const auto take = [&](const PlayOptions& part) {
+    const Timeline timeline = play(tape, allocator, played, part);
+    for (const Window& window : timeline.windows) found.peak.raise_to(window.peak);
+    if (!found.failed) found.failed = timeline.out_of_memory;
+  };
+  take({.to = stage.from});
+  allocator.set_config(loading);
+  if (!found.failed) take({.from = stage.from, .to = stage.to});
+  return found;
+}
+
+std::string in_words(const Tape& tape, const OutOfMemory& failed, Bytes whole) {
+  const Why& why = tape.why[failed.block];
+  const std::string path = tape.scopes.path(why.scope);
+  const bool is_made = std::string_view(why.op) == "empty";  // a weight, which its module says
+  return fmt::format("{}{} asks for {} with {} allocated; loading takes {} in all",
+                     path.empty() ? "the model" : path, is_made ? "" : fmt::format(" ({})", why.op),
+                     human_bytes(failed.requested), human_bytes(failed.levels.allocated),
+                     gib(whole));
+}
+
+/// NCCL's buffers are there before the model is loaded.
+Bytes nccl_at_most(const Settings& s) {
+  const int ranks = s.parallel.tp;
+  if (ranks < 2) return 0;
+  return nccl_memory({"tp", ranks, Traffic::collective}, s.device.traits.major).high;
+}
+
+}  // namespace
+
+Loading play_loading(const Tape& tape, const LoadingStage& stage, const Settings& settings,
+                     const AllocatorConfig& loading) {
+  const DeviceFacts& device = settings.device;
+  const auto on = [&](Bytes total) { return played_on(total, tape, stage, device, loading); };
+  Loading found;
+  found.peak = on(kUnlimited).peak;
+  const Bytes whole = found.device_bytes = found.peak.reserved + device.context;
+  const Bytes nccl = nccl_at_most(settings);
+  if (whole > device.total) {
+    const PlayedStage limited = on(device.total);
+    if (limited.failed) {
+      found.failure = in_words(tape, *limited.failed, whole);
+      return found;
+    }
+    found.device_bytes = limited.peak.reserved + device.context;
+  }
+  if (nccl > 0 && whole + nccl > device.total && on(device.total - nccl).failed)
+    found.doubt =
+        fmt::format("while loading: {} of {} are taken, and NCCL has up to {} beside them",
+                    gib(found.device_bytes), gib(device.total), gib(nccl));
+  return found;
+}
+
+void add_loading(ServeAnswer& answer, ServeRank& rank, const Loading& loading) {
+  rank.load_peak_bytes = loading.device_bytes;
+  rank.phases.push_back({"load", loading.peak});
+  if (!answer.loading) answer.loading.emplace();
+  ServeLoading& report = *answer.loading;
+  report.peak_bytes = std::max(report.peak_bytes, loading.device_bytes);
+  if (report.failure.empty()) report.failure = loading.failure;
+  if (report.doubt.empty()) report.doubt = loading.doubt;
+}
+
+}  // namespace memtape::vllm
