@@ -144,12 +144,6 @@ inline constexpr Change kVllmWorkerCountsTheDevice{
     "The worker counts what the device has less of; before, what torch's peak rose by.",
     "vllm/v1/worker/gpu_worker.py:Worker.determine_available_memory (total_consumed)"};
 
-inline constexpr Change kVllmHasNoBitsAndBytes{
-    Package::vllm,
-    {0, 28, 0},
-    "bitsandbytes is no quantization of vLLM any more.",
-    "vllm/model_executor/layers/quantization/__init__.py"};
-
 inline constexpr Change kVllmEstimatesGraphsOfV2{
     Package::vllm,
     {0, 29, 0},

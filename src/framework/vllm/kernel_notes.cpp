@@ -57,10 +57,6 @@ void warn_of_kernels(const Config& config, const Settings& s, std::vector<std::s
           "are answered as Marlin's");
   }
   const std::string method = scheme.text("quant_method", "");
-  if (method == "bitsandbytes" && s.release.has(changes::kVllmHasNoBitsAndBytes))
-    warnings.push_back(
-        "vLLM from 0.28 on has no bitsandbytes: this is what 0.27.1 would take (--engine-version "
-        "names the release)");
   const bool in_4_bits = method == "mxfp4" || scheme.text("quant_algo", "").ends_with("NVFP4");
   if (s.parallel.dp > 1 && has_experts(config) && in_4_bits)
     warnings.push_back("how data ranks gather tokens for experts of 4-bit floats is not modelled");

@@ -358,19 +358,6 @@ Config text_config(const Config& config) {
   return whole ? *whole : text;
 }
 
-Result<Config> quantized_in_flight(const Config& config, const ServeOptions& options) {
-  constexpr const char* kScheme =
-      R"({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}})";
-  const bool is_asked = options.text("quantization", "") == "bitsandbytes";
-  if (!is_asked || !config.is_null("quantization_config")) return config;
-  if (has_experts(config))
-    return unsupported("bitsandbytes while experts are loaded is not modelled", "--quantization",
-                       "fp8, or a checkpoint that is quantized already");
-  const Result<Config> scheme = Config::parse(kScheme, "--quantization");
-  if (!scheme) return scheme;
-  return overridden(config, *scheme);
-}
-
 Result<bool> serves_text_alone(const ServeOptions& options, const Config& config) {
   if (options.has("language-model-only")) return true;
   const std::string* text = options.find("limit-mm-per-prompt");
@@ -431,7 +418,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
     s.quantize_online = true;
   else if (!scheme.empty() && config.is_null("quantization_config"))
     return unsupported("an unquantized checkpoint cannot be served so", "--quantization",
-                       "fp8, bitsandbytes, or a checkpoint that is quantized already");
+                       "fp8, or a checkpoint that is quantized already");
   if (auto checked = check_settings(options, config, s); !checked)
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);

@@ -20,9 +20,6 @@ Result<Config> with_overrides(const ServeRequest& request, std::string_view flag
 /// The part of a configuration that describes the text model, which is nested in multimodal
 /// configurations.
 Config text_config(const Config& config);
-/// The configuration as if the checkpoint had been quantized so, for schemes that are applied while
-/// it is loaded (BitsAndBytesModelLoader).
-Result<Config> quantized_in_flight(const Config& config, const ServeOptions& options);
 
 /// Whether the server takes neither images nor videos, so that it does not make their encoders
 /// (interfaces.py, _mark_tower_model: --language-model-only, or --limit-mm-per-prompt of 0).

@@ -412,10 +412,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!whole) return tl::unexpected(whole.error());
   const Result<bool> is_text = serves_text_alone(request.options, *whole);
   if (!is_text) return tl::unexpected(is_text.error());
-  const Result<Config> scheme = quantized_in_flight(
-      text_config(*is_text ? without_encoders(*whole) : *whole), request.options);
-  if (!scheme) return tl::unexpected(scheme.error());
-  const Config& config = *scheme;
+  const Config config = text_config(*is_text ? without_encoders(*whole) : *whole);
   ServeAnswer answer;
   Result<Settings> settings = resolve(request, config, answer.warnings);
   if (!settings) return tl::unexpected(settings.error());
