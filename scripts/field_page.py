@@ -45,6 +45,7 @@ FIGURES = {  # by the names of asked.jsonl: where an answer has them
     "activation": largest("activation_peak_bytes"),
     "graphs": largest("cuda_graph_bytes"),
     "load": largest("load_peak_bytes"),
+    "held": lambda said: said["load_failure"]["held_allocated_bytes"],
     "cache": lambda said: said["kv_cache"]["bytes"],
     "tokens": lambda said: said["kv_cache"]["tokens"],
     "blocks": lambda said: said["kv_cache"]["num_blocks"],

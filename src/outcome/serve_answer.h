@@ -64,12 +64,19 @@ struct ServeRank {
   std::vector<std::pair<std::string, Bytes>> measured;  ///< other figures of an engine, by key
 };
 
+/// The request for memory that ends a loading.
+struct LoadFailure {
+  std::string module, op;
+  Bytes requested_bytes = 0, held_allocated_bytes = 0;
+};
+
 /// Whether a server gets through the loading of its weights, which comes before everything else and
 /// may take more than what the server then holds.
 struct ServeLoading {
   Bytes peak_bytes = 0;  ///< of the rank that takes most
-  std::string failure;   ///< why a device has too little, or ""
-  std::string doubt;     ///< why it may have too little, or ""
+  std::optional<LoadFailure> failed;
+  std::string failure;  ///< the same in words: why a device has too little, or ""
+  std::string doubt;    ///< why it may have too little, or ""
 
   VerdictWord verdict() const {
     if (!failure.empty()) return VerdictWord::does_not_fit;

@@ -185,6 +185,12 @@ inline constexpr Change kVllmStreamsOnlineWeights{
     "quantized.",
     "model_executor/layers/quantization/fp8.py:Fp8OnlineLinearMethod, pull request 31914"};
 
+inline constexpr Change kVllmHasNoBitsAndBytes{
+    Package::vllm,
+    {0, 28, 0},
+    "bitsandbytes is none of the methods of quantization.",
+    "model_executor/layers/quantization/__init__.py:QuantizationMethods"};
+
 inline constexpr Change kVllmServesNoOrderOfActivations{
     Package::vllm,
     {0, 32, 0},

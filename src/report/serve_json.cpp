@@ -111,8 +111,18 @@ void write_loading(JsonWriter& out, const ServeAnswer& answer) {
   std::optional<Bytes> peak;
   if (answer.loading) peak = answer.loading->peak_bytes;
   member_or_null(out, "load_peak_bytes", peak);
+  const bool is_judged = answer.loading.has_value() && answer.device.has_value();
   out.key("load_verdict");
-  answer.loading&& answer.device ? out.value(name(answer.loading->verdict())) : out.null();
+  is_judged ? out.value(name(answer.loading->verdict())) : out.null();
+  if (!answer.loading || !answer.loading->failed) return;
+  const LoadFailure& failed = *answer.loading->failed;
+  out.key("load_failure");
+  out.begin_object();
+  out.member("module", failed.module);
+  out.member("op", failed.op);
+  out.member("requested_bytes", failed.requested_bytes);
+  out.member("held_allocated_bytes", failed.held_allocated_bytes);
+  out.end_object();
 }
 
 const KvCache& cache_of(const ServeAnswer& answer) {

@@ -361,6 +361,16 @@ class ServeRank(Read):
 
 
 @dataclass(frozen=True)
+class ServeLoadFailure(Read):
+    """A part of an answer (docs/json.md)."""
+
+    module: str
+    op: str
+    requested_bytes: int
+    held_allocated_bytes: int
+
+
+@dataclass(frozen=True)
 class ServeBound(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -422,6 +432,7 @@ class ServeAnswer(RankAnswer):
     headroom_bytes: Optional[int]
     load_peak_bytes: Optional[int]
     load_verdict: Optional[str]
+    load_failure: Optional[ServeLoadFailure]
     failure: Optional[str]
     doubt: Optional[str]
     bounds: ServeBound
@@ -438,6 +449,7 @@ class ServeAnswer(RankAnswer):
         ("kv_cache", KvCache._of),
         ("buffers", by_name(ServeBuffer._of)),
         ("ranks", each(ServeRank._of)),
+        ("load_failure", ServeLoadFailure._of),
         ("bounds", ServeBound._of),
         ("solved", ServeSolved._of),
         ("users", ServeUser._of),
@@ -445,7 +457,7 @@ class ServeAnswer(RankAnswer):
         ("notes", tuple),
         ("warnings", tuple),
     )
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("buffers", "doubt", "solved", "users", "corrected_command",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("buffers", "load_failure", "doubt", "solved", "users", "corrected_command",))
 
 
 @dataclass(frozen=True)

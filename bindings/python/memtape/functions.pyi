@@ -419,7 +419,7 @@ def serve(
     num_gpu_blocks_override: Optional[Union[int, str]] = ...,  # blocks of the KV cache, as they are
     block_size: Optional[Union[int, str]] = ...,  # tokens of a block
     dtype: Optional[Union[str, float]] = ...,  # auto, bfloat16, float16, float32
-    quantization: Optional[Union[str, float]] = ...,  # of an unquantized checkpoint: fp8
+    quantization: Optional[Union[str, float]] = ...,  # of an unquantized checkpoint: fp8, bitsandbytes
     tensor_parallel_size: Optional[Union[int, str]] = ...,  # ranks of tensor parallelism
     pipeline_parallel_size: Optional[Union[int, str]] = ...,  # pipeline stages
     data_parallel_size: Optional[Union[int, str]] = ...,  # ranks of data parallelism

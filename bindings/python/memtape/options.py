@@ -195,7 +195,7 @@ SERVE: Dict[str, str] = {
     "prefill_chunk_size": "N prompt tokens a pass",
     "prompt_length": "N tokens of each prompt (512)",
     "prompt_lookup_num_tokens": "N candidates that are looked up in the prompt and checked in one pass",
-    "quantization": "SCHEME of an unquantized checkpoint: fp8",
+    "quantization": "SCHEME of an unquantized checkpoint: fp8, bitsandbytes",
     "quantize": "TYPE as llama-quantize would make it: Q4_K_M, IQ4_XS ...",
     "rank": "N",
     "reasoning_parser": "NAME",

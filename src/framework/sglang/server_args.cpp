@@ -160,7 +160,7 @@ class Reader {
     s.ssm_dtype = options_.text("mamba-ssm-dtype", state);
     const std::string scheme = options_.text("quantization", "");
     if (scheme == "fp8" && config_.is_null("quantization_config"))
-      s.quantize_online = true;
+      s.online = vllm::OnlineScheme::fp8;
     else if (!scheme.empty() && config_.is_null("quantization_config"))
       fail(unsupported("an unquantized checkpoint cannot be served so", "--quantization",
                        "fp8, or a checkpoint that is quantized already"));

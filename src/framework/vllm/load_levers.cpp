@@ -36,7 +36,8 @@ void name_release(ServeAnswer& answer, const Settings& settings, const LoadTrial
 }  // namespace
 
 void add_load_levers(ServeAnswer& answer, const Settings& settings, const LoadTrial& trial) {
-  if (!answer.loading || answer.loading->failure.empty() || !settings.quantize_online) return;
+  if (!answer.loading || answer.loading->failure.empty() || settings.online != OnlineScheme::fp8)
+    return;
   constexpr Version kLastThatLoadsFirst{0, 12, 0};
   const OnlineLoading loading = online_loading(settings);
   if (!settings.sglang_layers && loading != OnlineLoading::streamed)

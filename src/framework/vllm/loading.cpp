@@ -37,13 +37,20 @@ PlayedStage played_on(Bytes total, const Tape& tape, const LoadingStage& stage,
   return found;
 }
 
-std::string in_words(const Tape& tape, const OutOfMemory& failed, Bytes whole) {
+LoadFailure failure_of(const Tape& tape, const OutOfMemory& failed) {
   const Why& why = tape.why[failed.block];
-  const std::string path = tape.scopes.path(why.scope);
-  const bool is_made = std::string_view(why.op) == "empty";  // a weight, which its module says
+  return {.module = tape.scopes.path(why.scope),
+          .op = why.op,
+          .requested_bytes = failed.requested,
+          .held_allocated_bytes = failed.levels.allocated};
+}
+
+std::string in_words(const LoadFailure& failed, Bytes whole) {
+  const bool is_made = failed.op == "empty";  // a weight, which its module says
   return fmt::format("{}{} asks for {} with {} allocated; loading takes {} in all",
-                     path.empty() ? "the model" : path, is_made ? "" : fmt::format(" ({})", why.op),
-                     human_bytes(failed.requested), human_bytes(failed.levels.allocated),
+                     failed.module.empty() ? "the model" : failed.module,
+                     is_made ? "" : fmt::format(" ({})", failed.op),
+                     human_bytes(failed.requested_bytes), human_bytes(failed.held_allocated_bytes),
                      gib(whole));
 }
 
@@ -67,7 +74,8 @@ Loading play_loading(const Tape& tape, const LoadingStage& stage, const Settings
   if (whole > device.total) {
     const PlayedStage limited = on(device.total);
     if (limited.failed) {
-      found.failure = in_words(tape, *limited.failed, whole);
+      found.failed = failure_of(tape, *limited.failed);
+      found.failure = in_words(*found.failed, whole);
       return found;
     }
     found.device_bytes = limited.peak.reserved + device.context;
@@ -85,7 +93,10 @@ void add_loading(ServeAnswer& answer, ServeRank& rank, const Loading& loading) {
   if (!answer.loading) answer.loading.emplace();
   ServeLoading& report = *answer.loading;
   report.peak_bytes = std::max(report.peak_bytes, loading.device_bytes);
-  if (report.failure.empty()) report.failure = loading.failure;
+  if (!report.failed) {
+    report.failed = loading.failed;
+    report.failure = loading.failure;
+  }
   if (report.doubt.empty()) report.doubt = loading.doubt;
 }
 

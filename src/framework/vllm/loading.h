@@ -25,8 +25,9 @@ struct LoadingStage {
 struct Loading {
   Levels peak;             ///< of the allocator, on a device without a limit
   Bytes device_bytes = 0;  ///< the most that the device holds, cached segments given back
-  std::string failure;     ///< the request that the device cannot serve, in words
-  std::string doubt;       ///< why it may fail where NCCL takes as much as it may
+  std::optional<LoadFailure> failed;  ///< the request that the device cannot serve
+  std::string failure;                ///< the same in words, or ""
+  std::string doubt;                  ///< why it may fail where NCCL takes as much as it may
 };
 
 /// Plays the tape up to the end of the stage. `loading` are the allocator's settings within it.

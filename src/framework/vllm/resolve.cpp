@@ -292,6 +292,27 @@ std::string_view text_architecture(const Config& whole, const Config& text) {
   return part == kTextParts.end() ? std::string_view() : part->text;
 }
 
+Result<void> read_online_scheme(const ServeOptions& options, const Config& config, Settings& s) {
+  const std::string scheme = options.text("quantization", "");
+  if (scheme.empty() || !config.is_null("quantization_config")) return {};
+  if (scheme == "bitsandbytes") {
+    if (s.release.has(changes::kVllmHasNoBitsAndBytes))
+      return unsupported(fmt::format("vLLM has no bitsandbytes since {}",
+                                     changes::kVllmHasNoBitsAndBytes.since.text()),
+                         "--quantization", "fp8, or --engine-version 0.27.1");
+    if (has_experts(config))
+      return unsupported("experts in bitsandbytes are not modelled for vLLM", "--quantization",
+                         "fp8, or a checkpoint that is quantized already");
+    s.online = OnlineScheme::bitsandbytes;
+    return {};
+  }
+  if (scheme != "fp8")
+    return unsupported("an unquantized checkpoint cannot be served so", "--quantization",
+                       "fp8, bitsandbytes, or a checkpoint that is quantized already");
+  s.online = OnlineScheme::fp8;
+  return {};
+}
+
 void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
                           std::vector<std::string>& warnings) {
   const int ranks = p.tp * p.pp * p.dp;
@@ -413,12 +434,8 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_speculation(request, config, s, warnings); !read)
     return tl::unexpected(read.error());
   if (auto read = choose_capture_sizes(options, s); !read) return tl::unexpected(read.error());
-  const std::string scheme = options.text("quantization", "");
-  if (scheme == "fp8" && config.is_null("quantization_config"))
-    s.quantize_online = true;
-  else if (!scheme.empty() && config.is_null("quantization_config"))
-    return unsupported("an unquantized checkpoint cannot be served so", "--quantization",
-                       "fp8, or a checkpoint that is quantized already");
+  if (auto read = read_online_scheme(options, config, s); !read)
+    return tl::unexpected(read.error());
   if (auto checked = check_settings(options, config, s); !checked)
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);

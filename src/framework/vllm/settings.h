@@ -66,6 +66,9 @@ struct Speculation {
   }
 };
 
+/// --quantization of a checkpoint that is not quantized.
+enum class OnlineScheme : std::uint8_t { none, fp8, bitsandbytes };
+
 /// LoRAConfig: room for adapters at every linear layer.
 struct LoraSettings {
   std::int64_t adapters = 1, rank = 16;
@@ -100,8 +103,8 @@ struct Settings {
   Bytes attention_workspace = 0;     ///< of the attention backend, made with the first batch
   /// As its logs show, the V0 engine's profile of chunked prefill ends before the sampler.
   bool samples_in_profile = true;
-  bool sglang_layers = false;    ///< SGLang's layers replace vLLM's where they hold something else
-  bool quantize_online = false;  ///< --quantization fp8 on an unquantized checkpoint
+  bool sglang_layers = false;  ///< SGLang's layers replace vLLM's where they hold something else
+  OnlineScheme online = OnlineScheme::none;
   std::optional<LoraSettings> lora;
   std::shared_ptr<const struct Encoders> encoders{};  ///< encoders.h; null: of text alone
   Speculation speculation;

@@ -17,7 +17,7 @@ Result<SpeculatorPlan> plan_speculator(const Config& target, const Settings& set
     return plan;
   }
   Settings own = settings;
-  own.quantize_online = false;
+  own.online = OnlineScheme::none;
   auto quantization = read_quantization(*s.drafter, own);
   if (!quantization) return tl::unexpected(quantization.error());
   plan.quantization = *std::move(quantization);

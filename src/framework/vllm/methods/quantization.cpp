@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "framework/vllm/methods/bitsandbytes.h"
 #include "framework/vllm/methods/layer_pattern.h"
@@ -83,12 +85,22 @@ Made packed(const Config& c, PackedLayout layout) {
   return made;
 }
 
-Made bitsandbytes(const Config& c) {
+std::unique_ptr<Quantization> bitsandbytes_in_flight() {
+  auto made = std::make_unique<Scheme>("bitsandbytes", Skipped({}));
+  made->linear_ = std::make_shared<BitsAndBytesLinear>(BitsAndBytesLinear::Checkpoint::plain);
+  return made;
+}
+
+Made bitsandbytes(const Config& c, const Settings& settings) {
+  if (!settings.sglang_layers && settings.release.has(changes::kVllmHasNoBitsAndBytes))
+    return unsupported(fmt::format("vLLM has no bitsandbytes since {}",
+                                   changes::kVllmHasNoBitsAndBytes.since.text()),
+                       c.where() + ": quantization_config.quant_method", "--engine-version 0.27.1");
   if (!c.boolean("load_in_4bit", false))
     return unsupported("only its 4 bits are modelled for vLLM",
                        c.where() + ": quantization_config.load_in_4bit", "true");
   auto made = std::make_unique<Scheme>("bitsandbytes", Skipped(c.texts("llm_int8_skip_modules")));
-  made->linear_ = std::make_shared<BitsAndBytesLinear>();
+  made->linear_ = std::make_shared<BitsAndBytesLinear>(BitsAndBytesLinear::Checkpoint::packed);
   return made;
 }
 
@@ -187,7 +199,8 @@ Made compressed(const Config& c) {
 Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
                                                         const Settings& settings) {
   if (config.is_null("quantization_config")) {
-    if (!settings.quantize_online) return nullptr;
+    if (settings.online == OnlineScheme::none) return nullptr;
+    if (settings.online == OnlineScheme::bitsandbytes) return bitsandbytes_in_flight();
     auto made = std::make_unique<Scheme>("fp8", Skipped({}));
     const ScaledScheme scheme{.scales = ScaleShape::tensor, .online = true};
     made->linear_ = std::make_shared<ScaledLinear>(scheme);
@@ -210,7 +223,7 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
     return made;
   }
   if (method.starts_with("modelopt")) return modelopt(c);
-  if (method == "bitsandbytes") return bitsandbytes(c);
+  if (method == "bitsandbytes") return bitsandbytes(c, settings);
   return unsupported(
       "quantization " + method + " is not modelled for vLLM", config.where(),
       "awq, gptq, auto-round, fp8, compressed-tensors, modelopt, bitsandbytes or mxfp4");
