@@ -185,6 +185,13 @@ inline constexpr Change kVllmStreamsOnlineWeights{
     "quantized.",
     "model_executor/layers/quantization/fp8.py:Fp8OnlineLinearMethod, pull request 31914"};
 
+inline constexpr Change kVllmOffloadsProcessed{
+    Package::vllm,
+    {0, 17, 0},
+    "What processing makes of a weight in host memory goes there, too; before, it stays on the "
+    "GPU.",
+    "model_executor/model_loader/utils.py:device_loading_context"};
+
 inline constexpr Change kVllmHasNoBitsAndBytes{
     Package::vllm,
     {0, 28, 0},

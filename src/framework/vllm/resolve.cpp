@@ -313,6 +313,25 @@ Result<void> read_online_scheme(const ServeOptions& options, const Config& confi
   return {};
 }
 
+/// OffloadConfig. Weights on the meta device have no data that could be moved.
+Result<void> read_offload(const ServeOptions& options, Settings& s) {
+  const std::string kFlag = "--cpu-offload-gb";
+  const Result<double> given = options.number("cpu-offload-gb", 0);
+  if (!given) return tl::unexpected(given.error());
+  if (*given < 0) return bad_input(fmt::format("{} is no size", *given), kFlag, "0 or more GiB");
+  s.cpu_offload = static_cast<Bytes>(*given * static_cast<double>(Bytes{1} << 30));
+  if (s.cpu_offload == 0) return {};
+  if (s.runner == Runner::v0)
+    return unsupported("host memory is modelled for the V1 engine alone", kFlag,
+                       "--engine-version 0.8.0 or later");
+  if (s.online == OnlineScheme::fp8 && s.release.has(changes::kVllmStreamsOnlineWeights))
+    return unsupported(
+        fmt::format("weights that are quantized while they load cannot lie there since {}",
+                    changes::kVllmStreamsOnlineWeights.since.text()),
+        kFlag, "a checkpoint that is quantized already");
+  return {};
+}
+
 void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
                           std::vector<std::string>& warnings) {
   const int ranks = p.tp * p.pp * p.dp;
@@ -436,6 +455,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = choose_capture_sizes(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_online_scheme(options, config, s); !read)
     return tl::unexpected(read.error());
+  if (auto read = read_offload(options, s); !read) return tl::unexpected(read.error());
   if (auto checked = check_settings(options, config, s); !checked)
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);

@@ -65,6 +65,8 @@ class Runtime {
   /// Weights that layers have replaced and to which `load_weights` refers until all are loaded.
   std::vector<Tensor> referred;
 
+  Bytes offloaded = 0;  ///< weights in host memory, as they were made (offload.h)
+
   std::vector<LoraSite> lora_sites;  ///< in the order of the modules
 
   bool has_metadata = false;  ///< attention runs its kernels, which it does not in the profile run

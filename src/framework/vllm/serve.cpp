@@ -322,7 +322,13 @@ void judge(ServeAnswer& answer, const std::vector<RankRun>& runs,
     answer.doubt = start_doubt(runs[i], plans[i]);
 }
 
-void add_notes(ServeAnswer& answer, const KvPlan& plan, const Settings& s) {
+void add_notes(ServeAnswer& answer, const KvPlan& plan, const RankRun& run) {
+  const Settings& s = run.settings;
+  if (run.startup.offloaded_bytes > 0)
+    answer.notes.push_back(
+        fmt::format("Total CPU offloaded parameters: {} of each rank, which every step reads from "
+                    "pinned host memory",
+                    gib(run.startup.offloaded_bytes)));
   if (plan.max_concurrency <= 0) return;
   answer.notes.push_back(
       fmt::format("GPU KV cache size: {} tokens, maximum concurrency for {} "
@@ -437,7 +443,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   }
   answer.model.id = request.id;
   answer.model.family = type_of(config);
-  for (const RankRun& run : *runs) answer.model.weight_bytes += run.startup.weights_bytes;
+  for (const RankRun& run : *runs)
+    answer.model.weight_bytes += run.startup.weights_bytes + run.startup.offloaded_bytes;
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, runs->front().settings);
   judge(answer, *runs, *plans);
@@ -450,7 +457,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   judge_encoders(answer, *whole, *settings,
                  {.left = runs->front().available - plans->front().needed,
                   .profile = runs->front().figures.torch_peak_increase});
-  add_notes(answer, plans->front(), runs->front().settings);
+  add_notes(answer, plans->front(), runs->front());
   return answer;
 }
 

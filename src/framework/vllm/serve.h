@@ -27,6 +27,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--dtype", "TYPE", "auto, bfloat16, float16, float32"},
     ServeFlag{"--quantization --quantize -q", "SCHEME",
               "of an unquantized checkpoint: fp8, bitsandbytes"},
+    ServeFlag{"--cpu-offload-gb", "X", "GiB of each rank's weights that lie in host memory"},
     ServeFlag{"--tensor-parallel-size --tp -tp", "N", "ranks of tensor parallelism"},
     ServeFlag{"--pipeline-parallel-size --pp -pp", "N", "pipeline stages"},
     ServeFlag{"--data-parallel-size --dp -dp", "N", "ranks of data parallelism"},

@@ -105,6 +105,7 @@ struct Settings {
   bool samples_in_profile = true;
   bool sglang_layers = false;  ///< SGLang's layers replace vLLM's where they hold something else
   OnlineScheme online = OnlineScheme::none;
+  Bytes cpu_offload = 0;  ///< --cpu-offload-gb: weights that may lie in host memory
   std::optional<LoraSettings> lora;
   std::shared_ptr<const struct Encoders> encoders{};  ///< encoders.h; null: of text alone
   Speculation speculation;

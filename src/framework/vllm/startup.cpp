@@ -57,6 +57,10 @@ class Worker {
     if (!runtime_.quantization) runtime_.kept.push_back(kernel_output("tensor", {8}, DType::int64));
     if (settings_.parallel.first_stage()) make_vision_tower(place_ / "visual", tower_of(settings_));
     model_ = factory(place_);
+    startup.offloaded_bytes = runtime_.offloaded;
+    if (settings_.cpu_offload > 0 && runtime_.offloaded == 0)
+      ghost::session().fail({ErrorKind::unsupported, "host memory is not modelled for this model",
+                             "--cpu-offload-gb", "leave it out"});
     process_weights(startup);
     if (settings_.lora)
       for (Tensor& buffer : make_lora_buffers(runtime_.lora_sites, settings_))

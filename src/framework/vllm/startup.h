@@ -45,7 +45,8 @@ struct Startup {
   StartupStages stages;
   Bytes weights_bytes = 0;  ///< the storages of all parameters and buffers
   Bytes parameter_bytes = 0;
-  Bytes repacked_bytes = 0;  ///< weights in the layouts of kernels, which are no longer parameters
+  Bytes repacked_bytes = 0;   ///< weights in the layouts of kernels, which are no longer parameters
+  Bytes offloaded_bytes = 0;  ///< weights in host memory, as they were made
   std::vector<KvLayer> kv_layers;
   Bytes compile_bytes = 0;  ///< what compiling is assumed to allocate and to give back
   CapturedGraphs graphs;

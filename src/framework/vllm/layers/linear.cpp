@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/vllm/methods/quantization.h"
+#include "framework/vllm/offload.h"
 #include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
@@ -47,6 +48,7 @@ Linear::Linear(const Place& place, std::int64_t in_features, std::vector<std::in
   if (options.bias) bias = place.parameter("bias", {out()}, dtype);
   const auto process = [this] {
     const ghost::ScopeGuard guard(node().scope);
+    const ProcessedWeights offloaded(runtime(), node());
     method_->process_weights(*this);
   };
   auto& queue =

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/vllm/methods/quantization.h"
+#include "framework/vllm/offload.h"
 #include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
@@ -118,8 +119,9 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
   }
   auto& queue = method_->processes_while_loading(runtime_, shape_) ? runtime_.while_loading
                                                                    : runtime_.after_loading;
-  queue.push_back([this, at = experts.scope().node().scope] {
-    const ghost::ScopeGuard guard(at);
+  queue.push_back([this, &node = experts.scope().node()] {
+    const ghost::ScopeGuard guard(node.scope);
+    const ProcessedWeights offloaded(runtime_, node);
     method_->process_weights(weights_, shape_, runtime_);
   });
 }

@@ -9,6 +9,7 @@
 #include "framework/vllm/layers/moe.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/tied_head.h"
+#include "framework/vllm/offload.h"
 #include "framework/vllm/ops.h"
 #include "ghost/ops/pointwise.h"
 #include "model/type_of.h"
@@ -353,8 +354,10 @@ class ClassicDecoder final : public ServedModel {
     const StageLayers range =
         stage_layers(runtime_.parallel(),
                      c.layers(Keys("num_hidden_layers", "n_layer", "n_layers", "num_layers")));
-    for (std::int64_t i = range.first; i < range.last; ++i)
+    for (std::int64_t i = range.first; i < range.last; ++i) {
       add_layer(body / names.layers / i, LayerIndex{i});
+      offload_layers(body, names.layers);
+    }
     if (names.has_norm) make_norm(body / names.norm);
     head_.emplace(place / "lm_head", vocabulary, width);
     if (ties_head(c)) head_->tie(embedding_->table());

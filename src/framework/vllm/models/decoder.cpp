@@ -8,6 +8,7 @@
 
 #include "framework/vllm/models/decoder_layer.h"
 #include "framework/vllm/models/tied_head.h"
+#include "framework/vllm/offload.h"
 #include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
@@ -28,8 +29,7 @@ class StreamDecoder final : public ServedModel {
       embed_tokens_.emplace(body / "embed_tokens", vocabulary, hidden_);
     const StageLayers range = stage_layers(parallel, config.layers("num_hidden_layers"));
     first_layer_ = range.first;
-    for (std::int64_t i = range.first; i < range.last; ++i)
-      layers_.emplace_back(body / choices_.layers_name / i, choices_, i);
+    for (std::int64_t i = range.first; i < range.last; ++i) add_layer(body, i);
     if (parallel.last_stage()) {
       norm_.emplace(body / "norm", hidden_, choices_);
       if (choices_.scales_embedding) make_normalizer(body);
@@ -80,6 +80,10 @@ class StreamDecoder final : public ServedModel {
   }
 
  private:
+  void add_layer(const Place& body, std::int64_t index) {
+    layers_.emplace_back(body / choices_.layers_name / index, choices_, index);
+    offload_layers(body, choices_.layers_name);
+  }
   void make_normalizer(const Place& body) {
     body.scope().buffer("normalizer", kernel_output("tensor", {}, runtime_.dtype()));
   }

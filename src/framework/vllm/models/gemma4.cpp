@@ -9,6 +9,7 @@
 #include "framework/vllm/layers/moe.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/tied_head.h"
+#include "framework/vllm/offload.h"
 #include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
@@ -229,8 +230,10 @@ class Gemma4 final : public ServedModel {
     embedding_.emplace(body / "embed_tokens", vocabulary, hidden_);
     layers_count_ = c.layers("num_hidden_layers");
     make_layer_embeddings(body, vocabulary);
-    for (std::int64_t i = 0; i < layers_count_; ++i)
+    for (std::int64_t i = 0; i < layers_count_; ++i) {
       layers_.emplace_back(body / "layers" / i, i, hidden_);
+      offload_layers(body, "layers");
+    }
     norm_.emplace(body / "norm", hidden_);
     scalar(body, "normalizer");
     head_.emplace(place / "lm_head", vocabulary, hidden_);

@@ -13,6 +13,7 @@
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/moe.h"
 #include "framework/vllm/models/tied_head.h"
+#include "framework/vllm/offload.h"
 #include "framework/vllm/ops.h"
 #include "model/type_of.h"
 
@@ -64,8 +65,10 @@ class SingleBlockDecoder final : public ServedModel {
     const Place body = place / names.body;
     embedding_.emplace(body / names.embedding, vocabulary, hidden_);
     const StageLayers range = stage_layers(runtime_.parallel(), layers);
-    for (std::int64_t i = range.first; i < range.last; ++i)
+    for (std::int64_t i = range.first; i < range.last; ++i) {
       layers_.emplace_back(body / "layers" / i, [&](const Place& mixer) { return make(mixer, i); });
+      offload_layers(body, "layers");
+    }
     norm_.emplace(body / "norm_f", hidden_);
     head_.emplace(place / "lm_head", vocabulary, hidden_);
     if (ties_head(c)) head_->tie(embedding_->table());

@@ -9,6 +9,7 @@
 #include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/tied_head.h"
+#include "framework/vllm/offload.h"
 #include "framework/vllm/ops.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
@@ -302,8 +303,10 @@ class BackendDecoder final : public ServedModel {
     const Parallel& parallel = runtime_.parallel();
     embedding_.emplace(body / "embed_tokens", vocabulary, hidden_);
     const StageLayers range = stage_layers(parallel, layers);
-    for (std::int64_t i = range.first; i < range.last; ++i)
+    for (std::int64_t i = range.first; i < range.last; ++i) {
       layers_.emplace_back(body / "layers" / i, traits_, hidden_, width_);
+      offload_layers(body, "layers");
+    }
     norm_.emplace(body / "norm", traits_, hidden_);
     for (std::int64_t i = range.first; i < range.last; ++i)
       layers_[static_cast<std::size_t>(i - range.first)].attention().make_attention(
