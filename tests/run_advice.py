@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Advice that can be acted on: drawn trainings that do not fit are asked for advice, and every command it gives is run as
+"""Advice that can be acted on: drawn trainings and servers that do not fit are asked for advice, and every command it gives is run as
 a shell would run it. It has to answer with the bytes and the verdict that the advice states.
 
     run_advice.py PROGRAM [--count N] [--seed N] [--verbose]
@@ -80,13 +80,25 @@ def litgpt(draw):
     return ["--framework", "litgpt", "--micro-batch-size", draw.choice(BATCHES)]
 
 
+def server(draw):
+    engine = draw.choice(["vllm", "sglang", "llamacpp"])
+    words = ["memtape", "serve", draw.choice(MODELS + ["Qwen/Qwen3-32B", "mistralai/Mixtral-8x7B-v0.1"]), "--engine", engine, "--gpu", draw.choice(GPUS)]
+    share = {"vllm": "--gpu-memory-utilization", "sglang": "--mem-fraction-static"}.get(engine)
+    if share:
+        words += maybe(draw, 0.4, share, draw.choice(["0.3", "0.6", "0.8", "0.95"])) + maybe(draw, 0.3, "--max-model-len", draw.choice(LENGTHS))
+        return words + maybe(draw, 0.3, "--gpus", "2", "--tp", "2")
+    return words + maybe(draw, 0.5, "--ctx-size", draw.choice(LENGTHS))
+
+
 FRAMEWORKS = [trainer, trainer, trainer, one_gpu, sharded, sharded, deepspeed, tensor_parallel, pipeline, megatron, torchtitan, litgpt]
 
 
 def drawn(seed, number):
     draw = random.Random(f"{seed}/{number}")
+    if number % (len(FRAMEWORKS) + 1) == len(FRAMEWORKS):
+        return server(draw)
     model = draw.choice(MODELS)
-    return (["memtape", "train", model, "--gpu", draw.choice(GPUS)] + FRAMEWORKS[number % len(FRAMEWORKS)](draw) +
+    return (["memtape", "train", model, "--gpu", draw.choice(GPUS)] + FRAMEWORKS[number % (len(FRAMEWORKS) + 1)](draw) +
             ["--sequence-length", draw.choice(LENGTHS)])
 
 
@@ -101,7 +113,7 @@ def answer(program, words):
 
 def peak(found):
     """What the verdict rests on where it fits, else the peak of a step."""
-    return found["needed_bytes"] if found["fits"] else max(rank["peak_device_bytes"] for rank in found["ranks"])
+    return found["needed_bytes"] if found["fits"] and found["command"] == "train" else max(rank["peak_device_bytes"] for rank in found["ranks"])
 
 
 def faults(program, words):

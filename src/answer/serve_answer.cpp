@@ -3,11 +3,15 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "answer/as_family.h"
 #include "answer/comparison_table.h"
 #include "answer/exit_code.h"
 #include "answer/serve_request.h"
 #include "answer/side_models.h"
 #include "base/comma_list.h"
+#include "predict/command_text.h"
 #include "predict/kv_arithmetic.h"
 #include "predict/serve.h"
 #include "predict/serve_correct.h"
@@ -59,14 +63,32 @@ Result<Serving> compared(const ServeCommand& command, const AskedServer& asked,
   return Serving(std::move(*comparison));
 }
 
-/// Adds to an answer that does not fit what would make it fit.
-void add_correction(ServeAnswer& answer, const ServeCommand& command, const AskedServer& asked) {
-  if (answer.fits.value_or(true) || !answer.device) return;
+/// `memtape serve` with the changes in the place of what was typed for these options.
+std::string own_command(const ServeCommand& command, const Correction& correction) {
+  NamedValues options{{"engine", command.engine}};
+  NamedValues changes = correction.changes;
+  if (correction.gpus > 0 && last_value(command.values, "gpus"))
+    changes.emplace_back("gpus", std::to_string(correction.gpus));
+  for (const NamedValue& typed : command.values)
+    if (!last_value(changes, typed.first) && typed.first != "engine" && typed.first != "solve")
+      options.push_back(typed);
+  options.insert(options.end(), changes.begin(), changes.end());
+  return fmt::format("memtape serve {} {}", shell_word(command.model), options_text(options));
+}
+
+/// Adds to an answer that is no plain "fits" what would make it one.
+void add_corrections(ServeAnswer& answer, const ServeCommand& command, const AskedServer& asked) {
+  if (answer.verdict.value_or(VerdictWord::fits) == VerdictWord::fits || !answer.device) return;
   if (answer.users) return;  // what would hold more users is another question
-  const std::optional<Correction> correction = correct_serve(asked.engine, asked.request);
-  if (!correction) return;
-  answer.advice.push_back(correction->advice);
-  if (command.corrected) answer.corrected_command = command.corrected(correction->changes);
+  Corrections corrections = correct_serve(asked.engine, asked.request);
+  for (Correction& one : corrections.found) {
+    one.advice.command =
+        command.corrected ? command.corrected(one.changes) : own_command(command, one);
+    if (command.corrected && answer.corrected_command.empty())
+      answer.corrected_command = one.advice.command;
+    answer.advice.push_back(std::move(one.advice));
+  }
+  answer.no_advice = std::move(corrections.nothing);
 }
 
 Result<Serving> answered(const ServeCommand& command, ServeRequest model,
@@ -78,7 +100,7 @@ Result<Serving> answered(const ServeCommand& command, ServeRequest model,
     return compared(command, *asked, *names);
   Result<ServeAnswer> answer = answer_question(asked->engine, asked->request);
   if (!answer) return tl::unexpected(answer.error());
-  if (!command.output.quiet) add_correction(*answer, command, *asked);
+  if (!command.output.quiet) add_corrections(*answer, command, *asked);
   OneServer one{std::move(*answer), {}};
   if (command.output.explain || !command.html.empty())
     one.by_hand = arithmetic(one.serve, asked->request);
@@ -103,9 +125,14 @@ Result<Serving> answer_serving(const ServeCommand& command, const Outside& outsi
     file.gguf = &*gguf;
     return answered(command, beside->beside(std::move(file)), {}, outside);
   }
-  const auto source = outside.model(command.model);
+  auto source = outside.model(command.model);
+  if (source) source = as_asked(*std::move(source), command.values);
   if (!source) return tl::unexpected(source.error());
-  return answered(command, beside->beside(served(*source)), source->warnings, outside);
+  auto serving = answered(command, beside->beside(served(*source)), source->warnings, outside);
+  if (!serving) return tl::unexpected(named_ways(serving.error(), *source));
+  if (auto* one = std::get_if<OneServer>(&*serving))
+    widen_estimate(one->serve, *source, command.values);
+  return serving;
 }
 
 std::string json(const Serving& serving) {

@@ -36,6 +36,16 @@ void change(std::vector<std::string>& words, const Change& change,
     *std::prev(last) = value;
 }
 
+/// A file of a hub repository is named by its type: "-hf x/Qwen3-32B-GGUF:Q8_0".
+bool names_another_file(std::vector<std::string>& words, const std::string& type) {
+  const auto flag = std::ranges::find_if(
+      words, [](const std::string& word) { return word == "-hf" || word == "--hf-repo"; });
+  if (flag == words.end() || std::next(flag) == words.end()) return false;
+  std::string& named = *std::next(flag);
+  named = named.substr(0, named.find(':')) + ":" + type;
+  return true;
+}
+
 void drop(std::vector<std::string>& words, const launch::UnknownFlag& flag) {
   const auto at = std::ranges::find_if(
       words, [&](const std::string& word) { return word.substr(0, word.find('=')) == flag.typed; });
@@ -50,7 +60,12 @@ std::string corrected_command(const launch::Translation& translation,
   const std::vector<std::string>& arguments = translation.arguments;
   std::vector<std::string> words = arguments;
   for (const launch::UnknownFlag& flag : translation.unknown) drop(words, flag);
-  for (const Change& one : changes) change(words, one, translation.flags);
+  for (const Change& one : changes) {
+    if (one.first != "quantize" || translation.engine != "llamacpp")
+      change(words, one, translation.flags);
+    else if (!names_another_file(words, one.second))
+      return {};
+  }
   // Wrappers stay before the program, where they stood there word for word.
   const bool is_last = typed.size() > arguments.size() &&
                        std::ranges::equal(typed.last(arguments.size()), arguments);

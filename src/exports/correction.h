@@ -10,7 +10,7 @@ namespace memtape::exports {
 using Change = std::pair<std::string, std::string>;
 
 /// `typed` (what stood after the --) with the changes. A change is made where the flag is, or else
-/// at the end.
+/// at the end; what a program has no flag for (another file of the weights) is "".
 std::string corrected_command(const launch::Translation& translation,
                               std::span<const std::string> typed, std::span<const Change> changes);
 

@@ -34,13 +34,12 @@ class ServeReport : public TextPage {
         a_.model.parameters > 0 ? with_commas(a_.model.parameters) + " parameters" : "",
         settings());
     verdict();
+    advice();
     parts();
     cache();
     buffers();
     ranks();
-    TextPage::advice(a_.advice, a_.fits.value_or(true));
     remarks();
-    correction();
     return std::move(*this).TextPage::take();
   }
 
@@ -168,12 +167,11 @@ class ServeReport : public TextPage {
     bounds_and_warnings(a_.bounds, a_.warnings);
   }
 
-  /// Alone on its line, so that it can be copied.
-  void correction() {
-    if (a_.corrected_command.empty()) return;
+  void advice() {
+    TextPage::advice_that_fits(a_.advice);
+    if (a_.no_advice.empty()) return;
     blank();
-    line("  " + style_.bold("the command that fits"));
-    line("  " + a_.corrected_command);
+    paragraph(a_.no_advice, kIndent);
   }
 
   const ServeAnswer& a_;

@@ -97,11 +97,6 @@ std::vector<TextPage::Portion> TextPage::portions_of(const CategoryBytes& bytes)
   return portions;
 }
 
-void TextPage::advice(const std::vector<Advice>& advice, bool fits) {
-  changes(fits ? "what would save more" : "what would make it fit", advice, true);
-  changes("what would lower it, and not enough", advice, false);
-}
-
 void TextPage::advice_that_fits(const std::vector<Advice>& advice) {
   for (const Advice& a : advice) {
     if (!a.fits || a.command.empty()) continue;

@@ -56,7 +56,6 @@ class TextPage {
   /// Draws the parts of a device of `full` bytes over the whole width.
   std::string device_bar(std::span<const Portion> portions, Bytes full) const;
   std::vector<Portion> portions_of(const CategoryBytes& bytes) const;
-  void advice(const std::vector<Advice>& advice, bool fits);
   /// Adds the changes that would make it fit, as commands that can be pasted.
   void advice_that_fits(const std::vector<Advice>& advice);
   void advice_that_helps(const std::vector<Advice>& advice);

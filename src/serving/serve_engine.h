@@ -49,20 +49,24 @@ struct ServeRequest {
   std::optional<std::int64_t> user_tokens;
 };
 
-/// A flag that may make a server fit. Flags are tried in the order of the engine's list.
+/// A flag that may make a server fit. Flags are tried in the order of the engine's list, the share
+/// last if the user has chosen one.
 struct ServeRemedy {
   enum class How : std::uint8_t {
-    largest,        ///< the largest value that fits, but at least `bound`
-    largest_share,  ///< the largest share of the GPU
-    doubled,        ///< doubled, up to `bound`
-    value,          ///< the value in `text`
-    fitted,         ///< the value that the engine's own search finds (ServeAnswer::fitted)
+    largest,         ///< the largest value that fits, but at least `bound`
+    smallest_share,  ///< the smallest share of the GPU that leaves enough for the cache
+    doubled,         ///< doubled, up to `bound`
+    value,           ///< the value in `text`
+    first_of,        ///< the first that fits of the values in `text`, the mildest first
+    fitted,          ///< the value that the engine's own search finds (ServeAnswer::fitted)
   };
   std::string_view flag;
   How how = How::value;
   std::int64_t bound = 0;
   std::string_view text = {};
   std::string_view cost = {};
+  bool of_given = false;  ///< only where the user gave the flag
+  bool drastic = false;   ///< together with others only where all else is not enough
 };
 
 /// How an engine holds several users: in a pool of pages, or with a place for each user, whose

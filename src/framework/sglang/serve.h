@@ -56,13 +56,26 @@ inline constexpr std::array kFlags{
 
 inline constexpr std::array kRemedies{
     ServeRemedy{.flag = "mem-fraction-static",
-                .how = ServeRemedy::How::largest_share,
+                .how = ServeRemedy::How::smallest_share,
                 .cost = "another balance of caches and activations"},
-    ServeRemedy{.flag = "chunked-prefill-size", .text = "2048", .cost = "slower prefill"},
-    ServeRemedy{
-        .flag = "tp-size", .how = ServeRemedy::How::doubled, .bound = 8, .cost = "as many GPUs"},
+    ServeRemedy{.flag = "context-length",
+                .how = ServeRemedy::How::largest,
+                .bound = 2048,
+                .cost = "longer requests are refused"},
+    ServeRemedy{.flag = "max-running-requests",
+                .how = ServeRemedy::How::first_of,
+                .text = "256,64,16",
+                .cost = "fewer requests at a time"},
+    ServeRemedy{.flag = "kv-cache-dtype",
+                .text = "fp8_e4m3",
+                .cost = "keys and values in 8 bits: a little quality"},
     ServeRemedy{
         .flag = "quantization", .text = "fp8", .cost = "weights in 8 bits: a little quality"},
+    ServeRemedy{.flag = "chunked-prefill-size", .text = "2048", .cost = "slower prefill"},
+    ServeRemedy{
+        .flag = "disable-cuda-graph", .cost = "slower decoding: no CUDA graphs", .drastic = true},
+    ServeRemedy{
+        .flag = "tp-size", .how = ServeRemedy::How::doubled, .bound = 8, .cost = "as many GPUs"},
 };
 
 inline constexpr std::array<MeantFlag, 2> kMeant{

@@ -61,13 +61,18 @@ inline constexpr std::array<FlagNeeds, 2> kNeeds{
       "assistant_model"},
      {"cache_config", "cache_implementation"}}};
 
+inline constexpr std::array kServeRemedies{ServeRemedy{.flag = "batch-size",
+                                                       .how = ServeRemedy::How::largest,
+                                                       .bound = 1,
+                                                       .cost = "fewer prompts at a time"}};
+
 inline constexpr ServeEngine kServeEngine{
     .name = "transformers",
     .summary = "transformers 5.17: model.generate()",
     .source = "transformers/generation/configuration_utils.py",
     .flags = kServeFlags,
     .serve = serve,
-    .remedies = {},
+    .remedies = kServeRemedies,
     .users = {.holds = ServeUsers::Holds::places,
               .length = "prompt-length",
               .output = "max_new_tokens",

@@ -37,10 +37,10 @@ if (fullest) {
   const reason = answer.failure || answer.doubt;
   if (reason) byId('verdict').append(element('p', {class: 'bad'}, reason));
 }
-if (answer.corrected_command) {
-  byId('correction').hidden = false;
-  byId('correction').querySelector('code').textContent = answer.corrected_command;
-}
+byId('verdict').append(...answer.advice.flatMap(a => [
+  element('p', {}, `What would make it fit, at ${bytesText(a.peak_device_bytes)} (costs ${a.cost}):`),
+  element('pre', {class: 'command'}, a.command || a.change)]));
+if (answer.no_advice) byId('verdict').append(element('p', {}, answer.no_advice));
 
 // ---- a bar for each rank -------------------------------------------------------------------------------------------
 
@@ -92,7 +92,6 @@ table('buffers', ['', 'model', 'context', 'compute'], buffers.map(([name, b]) =>
   [name, bytesText(b.model_bytes), bytesText(b.context_bytes), bytesText(b.compute_bytes)]));
 hideWithout('buffers-card', buffers.length);
 
-const notes = [...answer.notes, ...answer.advice.map(a => `${a.change}: ${bytesText(a.peak_device_bytes)}, costs ${a.cost}`),
-  ...answer.warnings];
+const notes = [...answer.notes, ...answer.warnings];
 byId('notes').append(...notes.map(note => element('li', {}, note)));
 hideWithout('notes-card', notes.length);
