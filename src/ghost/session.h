@@ -27,6 +27,8 @@ namespace memtape::ghost {
 struct DeviceTraits {
   int major = 8, minor = 0;
   int sm_count = 108;
+  /// What the allocator can have of the device's memory (cudaMemGetInfo); not set: without limit.
+  std::optional<Bytes> memory;
 
   /// maxThreadsPerMultiProcessor, by the CUDA programming guide's table of compute capabilities.
   int max_threads_per_sm() const {

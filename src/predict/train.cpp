@@ -71,7 +71,11 @@ void add_advice(const ModelRequest& model, const TrainRecipe& recipe, const Devi
 
 }  // namespace
 
-ghost::DeviceTraits device_traits(const DeviceSetup& device) { return device_traits(device.gpu); }
+ghost::DeviceTraits device_traits(const DeviceSetup& device) {
+  ghost::DeviceTraits traits = device_traits(device.gpu);
+  if (const auto total = device.total_bytes()) traits.memory = *total - device.context_bytes();
+  return traits;
+}
 
 Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& asked,
                                   const DeviceSetup& device, const PredictOptions& options) {

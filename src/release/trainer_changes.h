@@ -59,4 +59,11 @@ inline constexpr Change kProducts4BitKeepNoInputs{
     "graph went.",
     "autograd/_functions.py:MatMul4Bit.forward"};
 
+inline constexpr Change kZeroFlattensOnDevice{
+    Package::deepspeed,
+    {0, 18, 7},
+    "ZeRO 1 and 2 join a group's parameters on the device where its free memory holds them once "
+    "more; before, and where it does not, by way of the host.",
+    "runtime/zero/stage_1_and_2.py:DeepSpeedZeroOptimizer.__init__, pull request 7828"};
+
 }  // namespace memtape::changes

@@ -7,6 +7,15 @@
 #include "ghost/session.h"
 
 namespace memtape::deepspeed {
+namespace {
+
+/// The parameters become pieces of the buffer.
+void put_into(const Tensor& flat, const std::vector<Tensor>& parameters, const FlatLayout& layout) {
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    put_data(parameters[i], narrow(flat, layout.start(i), parameters[i].numel()));
+}
+
+}  // namespace
 
 Tensor flatten(const std::vector<Tensor>& tensors) {
   if (tensors.size() == 1) return narrow(tensors.front(), 0, tensors.front().numel());
@@ -35,8 +44,20 @@ Tensor flatten_parameters(const std::vector<Tensor>& parameters, const FlatLayou
   Tensor flat = flatten(padded);
   ghost::session().set_category(flat, Category::parameter);
   padded.clear();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    put_data(parameters[i], narrow(flat, layout.start(i), parameters[i].numel()));
+  put_into(flat, parameters, layout);
+  return flat;
+}
+
+Tensor flatten_by_host(const std::vector<Tensor>& parameters, const FlatLayout& layout) {
+  const ghost::GradMode no_grad(false);
+  const DType dtype = parameters.front().dtype();
+  for (const Tensor& parameter : parameters)  // param.data = torch.empty(1).to(param.device)
+    parameter.impl().storage =
+        ghost::empty({1}, DType::float32, Category::parameter).impl().storage;
+  ghost::session().tape.empty_cache();
+  const ghost::Op op("_to_copy", {});
+  Tensor flat = ghost::empty({layout.numel()}, dtype, Category::parameter);
+  put_into(flat, parameters, layout);
   return flat;
 }
 

@@ -23,6 +23,10 @@ Tensor narrow(const Tensor& tensor, std::int64_t start, std::int64_t elements);
 /// pieces of it.
 Tensor flatten_parameters(const std::vector<Tensor>& parameters, const FlatLayout& layout);
 
+/// The same by way of the host: the parameters wait there until the buffer, which is joined there,
+/// is on the device.
+Tensor flatten_by_host(const std::vector<Tensor>& parameters, const FlatLayout& layout);
+
 /// tensor.data = view_of_elements.view_as(tensor). The tensor's own memory is freed.
 void put_data(const Tensor& tensor, const Tensor& elements);
 

@@ -8,6 +8,8 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/session.h"
+#include "release/trainer_changes.h"
+#include "timeline/play.h"
 
 namespace memtape::deepspeed {
 namespace {
@@ -17,6 +19,15 @@ FlatLayout layout_of(const std::vector<Tensor>& parameters, const DsConfig& conf
   for (const Tensor& p : parameters) numels.push_back(p.numel());
   const int bytes = bits(parameters.front().dtype()) / 8;
   return {numels, rank.world_size, config.zero.parameter_alignment ? 16 / std::gcd(16, bytes) : 1};
+}
+
+/// accelerator.available_memory(): what the segments of the program so far leave of the device.
+Bytes available_memory(Bytes of_allocator) {
+  const std::unique_ptr<Driver> driver = make_driver(DriverPlacement::linux_regions);
+  CachingAllocator allocator(*driver);
+  Played played;
+  play(ghost::session().tape, allocator, played);
+  return of_allocator - allocator.reserved();
 }
 
 }  // namespace
@@ -30,9 +41,18 @@ ZeroGroup::ZeroGroup(std::vector<Tensor> parameters, std::size_t first, const Ds
       layout_(layout_of(parameters_, config, rank)) {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (layout_.piece(i, rank_.index)) in_partition_.push_back(first_ + i);
-  ghost::session().tape.empty_cache();
-  flat_ = flatten_parameters(parameters_, layout_);
+  flat_ = flattened();
   make_master();
+}
+
+Tensor ZeroGroup::flattened() const {
+  if (!ghost::has(changes::kZeroFlattensOnDevice)) return flatten_by_host(parameters_, layout_);
+  ghost::Session& session = ghost::session();
+  session.tape.empty_cache();
+  const Bytes bytes = bytes_of(parameters_.front().dtype(), layout_.numel());
+  const std::optional<Bytes> limit = session.device.memory;
+  if (limit && available_memory(*limit) < bytes) return flatten_by_host(parameters_, layout_);
+  return flatten_parameters(parameters_, layout_);
 }
 
 void ZeroGroup::make_master() {

@@ -59,6 +59,8 @@ class ZeroGroup {
   void drop_averaged();
 
  private:
+  /// The buffer of all parameters, which become pieces of it.
+  Tensor flattened() const;
   void make_master();
   std::vector<Tensor> flat_partition() const;
 
