@@ -178,6 +178,12 @@ def batches(a):
         at += ranks
 
 
+def reduces_each(a):
+    """Whether the strategy has the gradients of every micro-batch go over the ranks, in place of those of a step's last one."""
+    strategy = strategy_of(a)
+    return strategy.get("requires_gradient_sync", False) or not strategy.get("no_sync", True)
+
+
 def synchronised(model, a, last):
     """Gradients go over the ranks in a step's last micro-batch."""
     if a.framework == "fsdp2":
@@ -202,12 +208,12 @@ def train(a, ranks):
     called = torch.compile(model) if a.compile else model
     scaler = torch.amp.GradScaler("cuda") if a.precision == "amp-fp16" else None
     accumulation = max(1, (a.global_batch_size or a.micro_batch_size * ranks) // (a.micro_batch_size * ranks))
-    source = batches(a)
+    source, each = batches(a), reduces_each(a)
     for step in range(a.steps):
         for micro in range(accumulation):
             data = next(source)
             amp = torch.autocast("cuda", dtype=AUTOCAST[a.precision]) if a.precision in AUTOCAST else contextlib.nullcontext()
-            with synchronised(model, a, micro == accumulation - 1):
+            with synchronised(model, a, each or micro == accumulation - 1):
                 with amp:
                     loss = called(**data).loss
                 if accumulation > 1:

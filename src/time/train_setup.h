@@ -50,6 +50,8 @@ struct TrainSetup {
   std::int64_t shard_ranks = 0;
   /// For zero 3: parameters are gathered again for the backward.
   bool reshard_after_forward = true;
+  /// For zero 3: gradients stay whole until a step's last micro-batch, which reduces them.
+  bool reduces_last = false;
   bool sequence_parallel = false;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recompute recompute;

@@ -122,6 +122,7 @@ void TrainClock::add_sharded(Stage& stage, const TrainSetup& s) const {
   if (z.replicas.ranks > 1)
     reduce += collectives_.seconds(
         Message::all_reduce, stage.dense / step_double(z.ranks) * s.gradient_bytes, z.replicas);
+  if (s.reduces_last) reduce /= step_double(s.micro_batches());
   const double again = s.reshard_after_forward ? gather : 0;
   const double forward = stage.forward_work(), backward = stage.backward_work();
   const auto shown = [&](double messages_seconds, double work) {

@@ -21,7 +21,9 @@ Result<Options> read_and_check(const TrainRecipe& recipe) {
 }
 
 void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
-  setup.reshard_after_forward = reshards_after_forward(recipe);
+  const Options& said = said_options(recipe);
+  setup.reshard_after_forward = said.reshard_after_forward.value_or(true);
+  setup.reduces_last = !said.requires_gradient_sync;
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ constinit const Dialect kDialect{
     .sharing = {.shards = true,
                 .has_mesh = true,
                 .cut_again = R"("reshard_after_forward": true)",
-                .kept_whole = R"("reshard_after_forward": false)"},
+                .kept_whole = R"("reshard_after_forward": false)",
+                .reduced_each = R"("requires_gradient_sync": true)"},
     .planned = {.on_many = 3},
     .exported = ExportedProgram::plain_loop};
 

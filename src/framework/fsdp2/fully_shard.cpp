@@ -106,7 +106,8 @@ class ShardedModel final : public ShardedProgram {
     return states_.front()->casts_arguments_to();
   }
 
-  void set_gradient_sync(bool sync) override {
+  void set_gradient_sync(bool is_last) override {
+    const bool sync = is_last || options_.requires_gradient_sync;
     context_.is_last_backward = sync || !options_.tells_last_backward;
     for (const auto& state : states_)
       state->set_gradient_sync(sync, options_.reshard_after_backward);

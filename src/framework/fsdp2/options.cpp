@@ -50,6 +50,7 @@ constexpr auto kFields = std::to_array<ConfigField<Said>>({
     {"reshard_after_forward", read_reshard},
     {"cpu_offload offload_policy", put<&Said::cpu_offload>},
     {"reshard_after_backward", put<&Said::reshard_after_backward>},
+    {"requires_gradient_sync", put<&Said::requires_gradient_sync>},
     {"wrap_ends", read_ends},
     {"mesh", put<&Said::mesh_sizes>},
     {"forward_prefetch", read_ahead<&Said::forward_prefetch>},
@@ -83,9 +84,7 @@ Result<Options> options_of(const TrainRecipe& recipe) {
       });
 }
 
-bool reshards_after_forward(const TrainRecipe& recipe) {
-  return recipe.own.of<Said>().reshard_after_forward.value_or(true);
-}
+const Options& said_options(const TrainRecipe& recipe) { return recipe.own.of<Said>(); }
 
 Result<Options> read_options(const Config& json) {
   Said said;

@@ -51,7 +51,10 @@ struct Options {
   /// set_reshard_after_backward, while gradients are accumulated.
   bool reshard_after_backward = true;
   bool tells_last_backward = true;  ///< set_is_last_backward, while gradients are accumulated
-  bool wraps_layers = true;         ///< each layer is a unit; false: everything is one unit
+  /// set_requires_gradient_sync, while gradients are accumulated; false: they stay whole until the
+  /// last micro-batch of the step.
+  bool requires_gradient_sync = false;
+  bool wraps_layers = true;  ///< each layer is a unit; false: everything is one unit
   WrappedEnds ends = WrappedEnds::none;
   /// The program ties embedding and head again after they have become shards.
   bool ties_shards = false;
@@ -88,8 +91,8 @@ Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
 Result<Options> options_of(const TrainRecipe& recipe);
 /// Those options of fully_shard that go with another axis's program.
 Result<Options> read_options(const Config& json);
-/// Whether --strategy leaves it to fully_shard to divide parameters again after the forward.
-bool reshards_after_forward(const TrainRecipe& recipe);
+/// What --strategy says, before the layout decides the rest.
+const Options& said_options(const TrainRecipe& recipe);
 /// Sets the mesh, whose axis "shard" may be one of several; what cannot lie over it is an error.
 Result<void> lay_over(const Layout& mesh, Options& options);
 

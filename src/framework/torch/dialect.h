@@ -72,8 +72,8 @@ struct DataParallelChoices {
   bool shards = false;           ///< FSDP
   bool has_mesh = false;         ///< replicas and shards, set by "mesh" in its strategy
   /// The members of its strategy by which parameters are divided again after the forward, or stay
-  /// whole.
-  std::string_view cut_again = {}, kept_whole = {};
+  /// whole, and by which the gradients of every micro-batch are reduced, not only of a step's last.
+  std::string_view cut_again = {}, kept_whole = {}, reduced_each = {};
 };
 
 /// How every plan shares what it holds, if the user's own options say it.
