@@ -52,7 +52,8 @@ std::string_view name(Method method) {
   return kNames.at(static_cast<std::size_t>(method));
 }
 std::string_view name(Sharding sharding) {
-  constexpr std::array<std::string_view, 5> kNames{"none", "ddp", "full", "hybrid", "grad-op"};
+  constexpr std::array<std::string_view, 6> kNames{"none",   "ddp",     "full",
+                                                   "hybrid", "grad-op", "full-sync"};
   return kNames.at(static_cast<std::size_t>(sharding));
 }
 std::string_view name(Offload offload) {
@@ -82,6 +83,8 @@ std::string in_words(const Candidate& c) {
   if (s.ep > 1 && s.etp != s.tp) add(out, fmt::format("etp {}", s.etp));
   if (c.sharding == Sharding::fsdp) add(out, fmt::format("shard {}", s.dp));
   if (c.sharding == Sharding::grads_kept) add(out, fmt::format("shard {}, kept whole", s.dp));
+  if (c.sharding == Sharding::reduced_each)
+    add(out, fmt::format("shard {}, each micro-batch reduced", s.dp));
   if (c.sharding == Sharding::hybrid) add(out, "hybrid shard");
   if (c.sharding == Sharding::ddp || c.sharding == Sharding::none) add_size(out, "dp", s.dp);
   const DataParallelChoices& choices = dialect_of(c.framework).sharing;

@@ -37,8 +37,9 @@ std::string_view option_of(Axis axis);
 
 /// Which part of the model is trained.
 enum class Method : std::uint8_t { full, lora, qlora };
-/// How the data parallel ranks share parameters, gradients and optimizer states.
-enum class Sharding : std::uint8_t { none, ddp, fsdp, hybrid, grads_kept };
+/// How the data parallel ranks share parameters, gradients and optimizer states. `fsdp` lets whole
+/// gradients of several micro-batches wait for the step's last one; `reduced_each` reduces each.
+enum class Sharding : std::uint8_t { none, ddp, fsdp, hybrid, grads_kept, reduced_each };
 enum class Offload : std::uint8_t { none, optimizer, all };
 enum class Optim : std::uint8_t { adamw, adamw_8bit };
 

@@ -54,7 +54,10 @@ class DataParallelSpace : public Space {
         if (c.method != Method::qlora) return {};
         return fmt::format("--framework {} has no QLoRA that is modelled: --framework transformers",
                            name_);
-      case Axis::micro_batch: return refuses_batch(job_, c);
+      case Axis::micro_batch:
+        if (c.sharding == Sharding::reduced_each && c.sizes.micro_batches == 1)
+          return "a step of one micro-batch reduces each as it is: --sharding full";
+        return refuses_batch(job_, c);
       case Axis::checkpointing:
         if (c.checkpointing == Checkpointing::none || c.checkpointing == Checkpointing::full ||
             c.checkpointing == Checkpointing::full_reentrant)
@@ -94,7 +97,8 @@ class DataParallelSpace : public Space {
       return (c.offload == Offload::all ? 0.0 : held) * parameters + state * parameters;
     }
     if (c.offload == Offload::all) return 0.0;
-    const bool cuts = c.sharding == Sharding::fsdp || c.sharding == Sharding::grads_kept;
+    const bool cuts = c.sharding == Sharding::fsdp || c.sharding == Sharding::grads_kept ||
+                      c.sharding == Sharding::reduced_each;
     const double parts = cuts                             ? ranks
                          : c.sharding == Sharding::hybrid ? static_cast<double>(job_.per_node)
                                                           : 1.0;
@@ -116,13 +120,15 @@ class DataParallelSpace : public Space {
     if (job_.says("strategy")) return {number(Sharding::fsdp)};
     std::vector<std::int64_t> found{number(Sharding::fsdp), number(Sharding::grads_kept)};
     if (has_nodes() && choices().has_mesh) found.push_back(number(Sharding::hybrid));
+    if (!choices().reduced_each.empty()) found.push_back(number(Sharding::reduced_each));
     return found;
   }
 
   bool allows(Sharding sharding) const {
     if (!shards()) return sharding == Sharding::ddp || sharding == Sharding::none;
     return sharding == Sharding::fsdp || sharding == Sharding::grads_kept ||
-           (sharding == Sharding::hybrid && has_nodes() && choices().has_mesh);
+           (sharding == Sharding::hybrid && has_nodes() && choices().has_mesh) ||
+           (sharding == Sharding::reduced_each && !choices().reduced_each.empty());
   }
 
   std::vector<std::int64_t> offloads(const Candidate& c) const {
@@ -158,15 +164,15 @@ class DataParallelSpace : public Space {
                        has_stages() ? fmt::format(" --zero {}", c.sizes.zero) : "");
   }
 
-  /// float32 parameters whose products run in bf16, unless the asker has said otherwise: what a
-  /// run from scratch and a full fine-tune are done in. DeepSpeed's bf16 has float32 copies.
+  /// float32 parameters whose products run in 16 bits, unless the asker has said otherwise: what a
+  /// run from scratch and a full fine-tune are done in. DeepSpeed's 16 bits have float32 copies.
   void add_numbers(const Candidate& c, NamedValues& options) const {
     if (has_stages()) {
-      if (!job_.says("precision")) options.emplace_back("precision", "bf16");
+      if (!job_.says("precision")) options.emplace_back("precision", job_.half());
       return;
     }
     if (!shards()) {
-      if (!says_numbers()) options.emplace_back("precision", "amp-bf16");
+      if (!says_numbers()) options.emplace_back("precision", fmt::format("amp-{}", job_.half()));
       return;
     }
     if (!job_.says("init-device")) options.emplace_back("init-device", "meta");
@@ -182,8 +188,10 @@ class DataParallelSpace : public Space {
       text += member;
     };
     if (!says_numbers())
-      add(R"("mixed_precision": {"param_dtype": "bf16", "reduce_dtype": "fp32"})");
+      add(fmt::format(R"("mixed_precision": {{"param_dtype": "{}", "reduce_dtype": "fp32"}})",
+                      job_.half()));
     add(c.sharding == Sharding::grads_kept ? choices().kept_whole : choices().cut_again);
+    if (c.sharding == Sharding::reduced_each) add(choices().reduced_each);
     if (c.sharding == Sharding::hybrid)
       add(fmt::format(R"("mesh": [{}, {}])", job_.gpus / job_.per_node, job_.per_node));
     return text + "}";

@@ -102,6 +102,8 @@ class MegatronSpace : public Space {
     add("global-batch-size", job_.global_batch);
     add("sequence-length", job_.sequence);
     options.emplace_back("gradient-checkpointing", name(c.checkpointing));
+    if (job_.half() != "bf16" && !job_.says("precision"))
+      options.emplace_back("precision", job_.half());
     if (s.zero == 1) std::ranges::move(habits(), std::back_inserter(options));
     return options;
   }

@@ -20,7 +20,7 @@ constexpr std::int64_t kMostSize = 1 << 20;
 std::vector<std::string_view> words_of(Axis axis) {
   switch (axis) {
     case Axis::method: return {"full", "lora", "qlora"};
-    case Axis::sharding: return {"none", "ddp", "full", "hybrid", "grad-op"};
+    case Axis::sharding: return {"none", "ddp", "full", "hybrid", "grad-op", "full-sync"};
     case Axis::offload: return {"none", "optimizer", "all"};
     case Axis::optim: return {"adamw", "adamw-8bit"};
     case Axis::checkpointing: return {"none", "full", "full-reentrant", "selective", "layer"};

@@ -53,6 +53,7 @@ class Search {
   Result<PlanAnswer> run() {
     if (const auto laid = lay_out(); !laid) return tl::unexpected(laid.error());
     put_in_order();
+    report_progress();
     walk();
     if (rows_.empty()) {
       if (const auto one = only_layout(); !one) return tl::unexpected(one.error());

@@ -33,6 +33,9 @@ struct Job {
   NamedValues said;  ///< the options that are no axis, as the user gave them
 
   bool says(std::string_view option) const;
+  /// The dtype of 16 bits in which the GPU's products run: bf16 since Ampere, fp16 before
+  /// (torch.cuda.is_bf16_supported without emulation).
+  std::string_view half() const { return device.at_least(8) ? "bf16" : "fp16"; }
 };
 
 class Space {

@@ -28,9 +28,10 @@ time::TrainSetup PlanClock::setup(const Candidate& c) const {
   setup.sequence = job_.sequence;
   setup.zero = s.zero;
   const bool cuts = c.sharding == Sharding::fsdp || c.sharding == Sharding::grads_kept ||
-                    c.sharding == Sharding::hybrid;
+                    c.sharding == Sharding::hybrid || c.sharding == Sharding::reduced_each;
   if (cuts) setup.zero = 3;
   setup.reshard_after_forward = c.sharding != Sharding::grads_kept;
+  setup.reduces_last = like_.reduces_last && c.sharding != Sharding::reduced_each;
   setup.shard_ranks = c.sharding == Sharding::hybrid ? job_.per_node : 0;
   setup.recompute = recompute_of(c);
   setup.offload = c.offload == Offload::none        ? time::OptimizerOffload::none

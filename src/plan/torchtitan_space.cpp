@@ -50,6 +50,7 @@ class TorchtitanSpace : public Space {
     const Sizes& s = c.sizes;
     switch (axis) {
       case Axis::tp:
+        if (job_.half() != "bf16") return "torchtitan's products run in bf16, which the GPU lacks";
         if (job_.facts.heads % s.tp == 0 && job_.facts.kv_heads % s.tp == 0) return {};
         return fmt::format("--tp {} does not divide {} heads of queries and {} of keys", s.tp,
                            job_.facts.heads, job_.facts.kv_heads);

@@ -86,7 +86,7 @@ class TrainerSpace : public Space {
     };
     if (job_.gpus > 1) add("gpus", fmt::format("{}", job_.gpus));
     const bool says_numbers = job_.says("bf16") || job_.says("fp16") || job_.says("precision");
-    if (!says_numbers) add("bf16", "true");
+    if (!says_numbers) add(job_.half().data(), "true");
     if (c.method != Method::full) add("peft", R"({"r": 16, "target_modules": "all-linear"})");
     if (c.method == Method::qlora) add("quantization", quantization(c));
     if (c.optim == Optim::adamw_8bit) add("optim", "adamw_8bit");
@@ -148,10 +148,15 @@ class TrainerSpace : public Space {
   }
 
   /// peft's guide to quantization; over FSDP the packed weights have a dtype that it can cut.
-  static std::string quantization(const Candidate& c) {
+  std::string quantization(const Candidate& c) const {
     const bool is_cut = c.sharding == Sharding::fsdp || c.sharding == Sharding::grads_kept;
     const NamedValues storage{{"bnb_4bit_quant_storage", R"("bfloat16")"}};
-    return qlora_quantization(is_cut ? storage : NamedValues{});
+    std::string text = qlora_quantization(is_cut ? storage : NamedValues{});
+    constexpr std::string_view kBf16 = "bfloat16";
+    if (job_.half() != "bf16")
+      for (std::size_t at = text.find(kBf16); at != text.npos; at = text.find(kBf16, at))
+        text.replace(at, kBf16.size(), "float16");
+    return text;
   }
 
   const SaidSharing said_;

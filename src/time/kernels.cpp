@@ -142,11 +142,15 @@ double Kernels::share(const Table& table, const Gemm& g) const {
   return (a + (at_row(i + 1) - a) * beyond) / 1000.0;
 }
 
+/// What the card does a second in these numbers, or in the nearest ones that it has.
+double Kernels::peak(Compute compute) const {
+  for (const Compute each : {compute, Compute::bf16, Compute::fp16})
+    if (const double known = machine_.peak(each); known > 0) return known;
+  return machine_.peak(Compute::fp32);
+}
+
 double Kernels::roofline(double flops, double bytes, Compute compute) const {
-  double peak = machine_.peak(compute);
-  if (peak <= 0) peak = machine_.peak(Compute::bf16);
-  if (peak <= 0) peak = machine_.peak(Compute::fp16);
-  return std::max(flops / peak, bytes / (machine_.speeds.memory_gb_s * 1e9));
+  return std::max(flops / peak(compute), bytes / (machine_.speeds.memory_gb_s * 1e9));
 }
 
 double Kernels::gemm(const Gemm& g, Compute compute) const {
@@ -170,7 +174,7 @@ double Kernels::sustained(Compute compute) const {
   for (const Sustained& s : kSustained)
     if (s.gpu == witness_) share = is_half ? s.in_16_bits : s.in_8_bits;
   if (compute == Compute::nvfp4 || compute == Compute::fp32 || compute == Compute::tf32) share = 1;
-  return std::max(machine_.peak(compute), 1.0) * share;
+  return std::max(peak(compute), 1.0) * share;
 }
 
 double Kernels::experts(const Experts& e, Compute compute) const {

@@ -59,6 +59,7 @@ class Kernels {
   const Table& table(Compute compute) const;
   double share(const Table& table, const Gemm& shape) const;
   double sustained(Compute compute) const;
+  double peak(Compute compute) const;
   double roofline(double flops, double bytes, Compute compute) const;
 
   Machine machine_;
