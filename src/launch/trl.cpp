@@ -115,7 +115,6 @@ void say_trl(Reading& reading) {
   if (&trainer == &transformers::kGrpo || &trainer == &transformers::kRloo)
     return reading.warn(
         "completions are taken to be max_completion_length long, and no longer than that");
-  reading.add_default("max_length", "1024");
   if (!settings.on("packing"))
     reading.warn(
         "sequences are padded to the longest of their batch; all are taken to be max_length long");

@@ -12,7 +12,7 @@ constexpr std::array<PackageFacts, 15> kPackages{{
     {Package::transformers, "transformers", {5, 17, 0}, {4, 45, 0}},
     {Package::accelerate, "accelerate", {1, 15, 0}, {1, 0, 0}},
     {Package::peft, "peft", {0, 21, 2}, {0, 9, 0}},
-    {Package::trl, "trl", {1, 16, 0}, {1, 16, 0}},
+    {Package::trl, "trl", {1, 16, 0}, {0, 9, 0}},
     {Package::bitsandbytes, "bitsandbytes", {0, 50, 2}, {0, 43, 0}},
     {Package::liger_kernel, "liger-kernel", {0, 8, 5}, {0, 6, 0}},
     {Package::deepspeed, "deepspeed", {0, 19, 8}, {0, 15, 0}},

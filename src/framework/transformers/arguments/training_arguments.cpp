@@ -11,6 +11,8 @@
 #include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/arguments/quantization_config.h"
 #include "framework/transformers/arguments/trl_config.h"
+#include "framework/transformers/trl/earlier_releases.h"
+#include "framework/transformers/trl/settle.h"
 #include "model/config_fields.h"
 #include "workload/train_options.h"
 
@@ -372,10 +374,16 @@ void start_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {
   recipe.precision = Precision::fp32;
   recipe.micro_batch_size = 8;
   recipe.optimizer_impl = OptimizerImpl::fused;
+  if (const std::string* loss = last_value(options, "loss"); loss && *loss == "liger") {
+    recipe.use_liger_kernel = true;  // its loss alone, unless liger_kernel_config says more
+    LigerRecipe& kernels = trainer_of(recipe).liger_kernel_config;
+    kernels.rope = kernels.rms_norm = kernels.gated = false;
+  }
   start_trainer(options, recipe);
 }
 
 Result<void> finish_arguments(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  trl::take_defaults_of_release(options, recipe);
   cut_sequences(recipe);
   if (const Result<void> settled = settle_optim(options, recipe); !settled) return settled;
   if (recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16) {

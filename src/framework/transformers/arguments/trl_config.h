@@ -61,7 +61,5 @@ inline constexpr auto kTrainerNames = std::to_array<std::string_view>(
 void start_trainer(std::span<const NamedValue> options, TrainRecipe& recipe);
 /// Cuts sequences to max_length.
 void cut_sequences(TrainRecipe& recipe);
-/// Settles what follows from all fields of the trainer together.
-Result<void> settle_trl(TrainRecipe& recipe);
 
 }  // namespace memtape::transformers

@@ -3,6 +3,7 @@
 
 #include "family/parts/experts.h"
 #include "family/parts/routed_model.h"
+#include "framework/transformers/trl/whole_logits.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
@@ -11,6 +12,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "nn/layers.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -88,6 +90,8 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
 
 FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs, FusedCount count,
                           PreparedModel::Callee callee) {
+  if (!ghost::has(changes::kTrlFusesHead) && !count.in_chunks)
+    return whole_logits_forward(model, inputs, count, callee);
   FusedOutput out;
   const auto forward = [&]() -> torch::DrivenModel::Outputs {
     out = fused_forward(model.model(), inputs, count, gather_of(model));

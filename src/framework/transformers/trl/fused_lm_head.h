@@ -22,6 +22,7 @@ struct FusedCount {
   std::int64_t scored = 0;
   LogProbOutputs outputs;
   bool balances_experts = false;  ///< output_router_logits=True
+  bool in_chunks = false;         ///< also in releases whose other losses take whole logits
 };
 
 /// model(..., fused_lm_head=True)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/logprob_entropy.h"
 
+#include "framework/transformers/trl/row_log_softmax.h"
 #include "ghost/autograd/function.h"
 #include "ghost/ops/creation.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -25,6 +27,7 @@ struct LogProbEntropyBackward final : ghost::Node {
 }  // namespace
 
 Tensor selective_log_softmax(const Tensor& logits, const Tensor& index) {
+  if (!ghost::has(changes::kTrlFusesLogSoftmax)) return row_log_softmax(logits, index);
   const auto node = ghost::function_node<LogProbEntropyBackward>({&logits});
   const ghost::Op op("logprob_entropy", {});
   const auto floats = [&] { return ghost::empty(index.sizes(), DType::float32); };

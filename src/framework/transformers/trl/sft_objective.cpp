@@ -4,12 +4,14 @@
 #include "framework/transformers/label_smoother.h"
 #include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/pair.h"
+#include "framework/transformers/trl/whole_logits.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "ghost/session.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -42,6 +44,7 @@ PassedSequences::PassedSequences(const Inputs& inputs)
 
 SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model)
     : model_(model),
+      of_trainer_(recipe, model),
       scored_(recipe.scored_tokens),
       batch_tokens_(recipe.micro_batch_size * recipe.sequence_length),
       ranks_(recipe.layout.gpus),
@@ -59,7 +62,8 @@ std::int64_t SftObjective::scored_in(const Inputs& inputs) const {
 FusedOutput SftObjective::outputs_of(const Inputs& inputs) const {
   const FusedCount count{.scored = scored_in(inputs),
                          .outputs = {.entropy = true, .is_top1 = true},
-                         .balances_experts = balances_experts_};
+                         .balances_experts = balances_experts_,
+                         .in_chunks = true};
   return fused_forward(model_, inputs, count);
 }
 
@@ -108,9 +112,19 @@ void SftObjective::log_metrics(const Inputs& inputs, const FusedOutput& outputs)
   }
 }
 
+/// Trainer's own loss, and what is logged of its logits.
+Tensor SftObjective::loss_of_logits(const Inputs& inputs) {
+  const family::ModelOutput outputs = of_trainer_.compute(inputs);
+  log_metrics_of_logits(outputs.logits, inputs.labels);
+  if (!ghost::session().training) passed_.reset();
+  return outputs.loss;
+}
+
 Tensor SftObjective::compute_loss(const Inputs& inputs) {
   passed_.reset();
   if (inputs.position_ids.defined()) passed_.emplace(inputs);
+  const bool chunks = ghost::has(changes::kTrlChunksSft) || dynamic_fine_tuning_;
+  if (!chunks && !ghost::has(changes::kTrlFusesHead)) return loss_of_logits(inputs);
   Locals kept;
   Tensor loss = smooths_labels_ ? smoothed_loss(inputs, kept) : fused_loss(inputs, kept);
   log_metrics(inputs, kept.outputs);

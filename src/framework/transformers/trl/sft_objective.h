@@ -12,6 +12,7 @@
 #include "family/parts/forward_arguments.h"
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
+#include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trl/fused_lm_head.h"
 
 namespace memtape::transformers::trl {
@@ -45,9 +46,11 @@ class SftObjective final : public Objective {
   FusedOutput outputs_of(const Inputs& inputs) const;
   ghost::Tensor smoothed_loss(const Inputs& inputs, Locals& kept) const;
   ghost::Tensor fused_loss(const Inputs& inputs, Locals& kept) const;
+  ghost::Tensor loss_of_logits(const Inputs& inputs);
   void log_metrics(const Inputs& inputs, const FusedOutput& outputs) const;
 
   const PreparedModel& model_;
+  TrainerObjective of_trainer_;            ///< of releases whose loss is Trainer's
   std::optional<PassedSequences> passed_;  ///< until the last forward that has a backward
   std::optional<std::int64_t> scored_;  ///< the labels of a training batch that count; not set: all
   std::int64_t batch_tokens_, ranks_;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changed between releases of trl: the defaults of its configurations, and how its trainers
+// come to their losses.
+#pragma once
+
+#include "release/release.h"
+
+namespace memtape::changes {
+
+inline constexpr Change kTrlHasGrpo{
+    Package::trl, {0, 14, 0}, "There is a GRPOTrainer.", "trainer/grpo_trainer.py"};
+
+inline constexpr Change kTrlCutsAt1024{
+    Package::trl,
+    {0, 14, 0},
+    "Preference trainers and RewardTrainer cut sequences at 1,024 tokens unless they are told "
+    "otherwise; before, at 512.",
+    "trainer/dpo_config.py:DPOConfig.max_length, trainer/dpo_trainer.py:DPOTrainer.__init__"};
+
+inline constexpr Change kTrlTakesLogSoftmaxByRow{
+    Package::trl,
+    {0, 15, 0},
+    "Log-probabilities are taken one row of the batch after the other (selective_log_softmax); "
+    "before, log_softmax of all logits was gathered from.",
+    "trainer/utils.py:selective_log_softmax"};
+
+inline constexpr Change kTrlCountsAccuracy{
+    Package::trl,
+    {0, 15, 0},
+    "SFTTrainer copies the logits without the last position to count what they get right.",
+    "trainer/sft_trainer.py:SFTTrainer.compute_loss"};
+
+inline constexpr Change kTrlAutocasts{
+    Package::trl,
+    {0, 19, 0},
+    "Configurations have bf16 on unless fp16 is asked for; before, neither, so that products run "
+    "in float32.",
+    "trainer/sft_config.py:SFTConfig.__post_init__, trainer/dpo_config.py"};
+
+inline constexpr Change kTrlGrpoHasNoReference{
+    Package::trl,
+    {0, 19, 0},
+    "GRPO's beta is 0, so that no reference model is loaded; before, it was 0.04.",
+    "trainer/grpo_config.py:GRPOConfig.beta"};
+
+inline constexpr Change kTrlCheckpoints{
+    Package::trl,
+    {0, 22, 0},
+    "Configurations begin with gradient checkpointing.",
+    "trainer/sft_config.py:SFTConfig.gradient_checkpointing, trainer/dpo_config.py"};
+
+inline constexpr Change kTrlHasOnlineRloo{
+    Package::trl,
+    {0, 22, 0},
+    "RLOOTrainer generates and trains as GRPOTrainer does; before, it was a loop of its own.",
+    "trainer/rloo_trainer.py"};
+
+inline constexpr Change kTrlShiftsLogits{
+    Package::trl,
+    {0, 29, 0},
+    "DPOTrainer copies the logits without the last position and logs their entropy; before, it "
+    "rolled the labels.",
+    "trainer/dpo_trainer.py:DPOTrainer._compute_loss, concatenated_forward"};
+
+inline constexpr Change kTrlChunksSft{
+    Package::trl,
+    {1, 7, 0},
+    "SFT's loss is chunked_nll unless another is asked for: the head runs in chunks.",
+    "trainer/sft_config.py:SFTConfig.loss_type"};
+
+inline constexpr Change kTrlCompletesTo512{
+    Package::trl,
+    {1, 10, 0},
+    "GRPO's and RLOO's completions have up to 512 tokens; before, up to 256.",
+    "trainer/grpo_config.py:GRPOConfig.max_completion_length"};
+
+inline constexpr Change kTrlFusesLogSoftmax{
+    Package::trl,
+    {1, 14, 0},
+    "selective_log_softmax is one kernel, which keeps the logits and four numbers a token.",
+    "kernels/logprob_entropy.py"};
+
+inline constexpr Change kTrlFusesHead{
+    Package::trl,
+    {1, 15, 0},
+    "Trainers take log-probabilities from hidden states, tile by tile; before, from whole logits.",
+    "trainer/utils.py:add_fused_lm_head, kernels/chunked_logprob.py"};
+
+}  // namespace memtape::changes
