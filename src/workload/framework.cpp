@@ -53,11 +53,13 @@ Result<void> check_modelled(std::span<const NamedValue> options, const Framework
     if (is_modelled(name, framework)) continue;
     const bool is_stage = name == "zero" && value == "1";
     const bool is_neutral = std::ranges::find(kNeutral, value) != kNeutral.end();
-    if (is_neutral && !is_stage) continue;
+    if ((is_neutral && !is_stage) || (name == "loss" && value == framework.takes.loss)) continue;
     const bool is_of_trainer = name == "quantize" || name == "quantization" || name == "peft";
+    const std::string other =
+        value == "chunked" ? "--framework torchtitan" : "--framework transformers";
     return unsupported(
         "\"" + value + "\" is not modelled by --framework " + std::string(framework.name),
-        "--" + name, is_of_trainer ? "--framework transformers" : "one GPU");
+        "--" + name, is_of_trainer || name == "loss" ? other + " has it" : "one GPU");
   }
   return {};
 }

@@ -27,7 +27,7 @@ struct TakenOptions {
   bool eight_bit_products = false;  ///< --precision fp8 and mxfp8
   bool selective_checkpointing = false;
   bool layer_checkpointing = false;
-  bool lora_without_targets = false;  ///< the framework has default targets of its own
+  std::string_view loss = "torch";  ///< the --loss that it has beside torch's
 };
 
 /// An option that would change nothing in a framework's program.

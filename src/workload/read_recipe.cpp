@@ -74,10 +74,6 @@ Result<void> check(const TrainRecipe& recipe) {
   if (recipe.sequence_length > kMostTokens / recipe.micro_batch_size)
     return bad_input("more than 2^31 tokens in a micro-batch",
                      "--micro-batch-size x --sequence-length", "a batch that a GPU could hold");
-  if (recipe.lora && recipe.lora->targets.empty() && recipe.lora->target_pattern.empty() &&
-      !recipe.framework->takes.lora_without_targets)
-    return bad_input("no modules named", "--lora-targets",
-                     "module names with commas between, or all-linear");
   if (recipe.program.upcasts_trained && recipe.program.trained_layers == 0)
     return bad_input("no layers are named that are trained", "--upcast-trained",
                      "--train-last-layers N, too");

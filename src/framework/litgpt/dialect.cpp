@@ -34,7 +34,7 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "litgpt",
                   .summary = "litgpt's finetuning, of all weights or of adapters",
-                  .takes = {.quantize = true, .lora_without_targets = true},
+                  .takes = {.quantize = true},
                   .absent = kAbsent,
                   .check = check_options},
     .tasks = torch::kLanguageTasks,

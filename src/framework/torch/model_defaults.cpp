@@ -6,6 +6,7 @@
 
 #include "family/registry.h"
 #include "framework/torch/lora_targets.h"
+#include "release/sdpa_changes.h"
 
 namespace memtape::torch {
 namespace {
@@ -24,6 +25,16 @@ std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
   return positions > unused ? positions - unused : recipe.sequence_length;
 }
 
+/// Whether transformers of that release runs the model's attention through sdpa. Of models that are
+/// not listed, it always did.
+bool has_sdpa(const Config& config, const Release& release) {
+  if (!release.has(changes::kTransformersTakesSdpa)) return false;
+  const std::string type = config.text("model_type", "");
+  for (const auto& [change, model_types] : changes::kSdpaModels)
+    if (std::ranges::find(model_types, type) != model_types.end()) return release.has(change);
+  return true;
+}
+
 }  // namespace
 
 TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config) {
@@ -33,6 +44,9 @@ TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config) {
 }
 
 TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config) {
+  const bool names_none =
+      recipe.lora && recipe.lora->targets.empty() && recipe.lora->target_pattern.empty();
+  if (names_none) recipe.lora->targets = {std::string(kDefaultLoraTargets)};
   if (!recipe.lora || recipe.lora->targets != std::vector{std::string(kDefaultLoraTargets)})
     return recipe;
   if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())
@@ -40,8 +54,15 @@ TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config) {
   return recipe;
 }
 
+TrainRecipe with_attention_of_release(TrainRecipe recipe, const Config& config) {
+  if (recipe.attention == AttentionChoice::sdpa && !has_sdpa(config, recipe.release))
+    recipe.attention = AttentionChoice::eager;
+  return recipe;
+}
+
 TrainRecipe settled(TrainRecipe recipe, const Config& config) {
-  return with_targets_of_model(with_length_of_model(std::move(recipe), config), config);
+  recipe = with_length_of_model(std::move(recipe), config);
+  return with_attention_of_release(with_targets_of_model(std::move(recipe), config), config);
 }
 
 }  // namespace memtape::torch

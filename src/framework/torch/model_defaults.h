@@ -12,7 +12,9 @@ namespace memtape::torch {
 TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
 /// If nobody names them, these are the modules that peft adapts in such a model.
 TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config);
-/// Applies both.
+/// Attention is eager if the release has no sdpa for the model, which refuses to be told so.
+TrainRecipe with_attention_of_release(TrainRecipe recipe, const Config& config);
+/// Applies all of these.
 TrainRecipe settled(TrainRecipe recipe, const Config& config);
 
 }  // namespace memtape::torch

@@ -36,9 +36,10 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "torchtitan",
                   .summary = "torchtitan's trainer",
-                  .takes = {.selective_checkpointing = true},
+                  .takes = {.selective_checkpointing = true, .loss = "chunked"},
                   .absent = kAbsent,
-                  .strategy = read_strategy},
+                  .strategy = read_strategy,
+                  .finish = read_loss},
     .tasks = torch::kLanguageTasks,
     .packages = packages_of_program,
     .settle = settle,

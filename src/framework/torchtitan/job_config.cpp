@@ -190,6 +190,12 @@ Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
   return torch::read_strategy(json, kFields, recipe);
 }
 
+Result<void> read_loss(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  const std::string* const said = last_value(options, "loss");
+  if (said && *said == "chunked") recipe.own.of<Said>().chunks_loss = true;
+  return {};
+}
+
 Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe) {
   Said job = recipe.own.of<Said>();
   return settle_activation_checkpoint(recipe, job)

@@ -15,6 +15,7 @@
 #include "framework/torchtitan/pipeline_options.h"
 #include "mesh/layout.h"
 #include "model/config.h"
+#include "option/given.h"
 #include "release/torchtitan_changes.h"
 
 namespace memtape {
@@ -60,6 +61,8 @@ struct JobConfig {
 
 /// Reads --strategy into the recipe's own part.
 Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
+/// --loss chunked is what "chunked_loss" is.
+Result<void> read_loss(std::span<const NamedValue> options, TrainRecipe& recipe);
 /// The job that the recipe describes, with what its layout and the model decide.
 Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe);
 

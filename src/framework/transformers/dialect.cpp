@@ -56,7 +56,8 @@ DType loaded_dtype(const Config& config) {
 TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   if (!recipe.is_of_trl())  // trl's trainers have a length of their own
     recipe = torch::with_length_of_model(std::move(recipe), config);
-  recipe = torch::with_targets_of_model(std::move(recipe), config);
+  recipe = torch::with_attention_of_release(torch::with_targets_of_model(std::move(recipe), config),
+                                            config);
   // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.
   if (const Config packed = config.object("quantization_config");
       !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
@@ -156,36 +157,37 @@ std::vector<Lever> adapters(const TrainRecipe& recipe) {
 }  // namespace
 
 extern const Dialect kDialect;
-constinit const Dialect kDialect{.framework = {.name = "transformers",
-                                               .summary = "Trainer, with its TrainingArguments",
-                                               .takes = {.training_arguments = true},
-                                               .absent = kAbsent,
-                                               .arguments = "Trainer's arguments",
-                                               .argument = argument,
-                                               .has_optimizer = is_other_optim,
-                                               .start = start_arguments,
-                                               .finish = finish_arguments,
-                                               .check = check_options},
-                                 .tasks = torch::kAllTasks,
-                                 .packages = packages_of_program,
-                                 .settle = settle,
-                                 .data_ranks = torch::data_ranks,
-                                 .plan = make_plan,
-                                 .ranks = ranks_of_plan,
-                                 .run = run_plan,
-                                 .warnings = warnings,
-                                 .levers = {.micro_batch = "per_device_train_batch_size",
-                                            .accumulation = "gradient_accumulation_steps",
-                                            .checkpointing = {"gradient_checkpointing", "true"},
-                                            .fused_optimizer = fused_optimizer,
-                                            .smaller_states = smaller_states,
-                                            .adapters = adapters},
-                                 .time = {.read = read_time},
-                                 .space = PlanSpace::trainer,
-                                 .sharing = {.takes_ds_config = true},
-                                 .said_sharing = said_sharing,
-                                 .planned = {.on_one_gpu = 2, .on_many = 6},
-                                 .exported = ExportedProgram::trainer,
-                                 .real_step = RealStep::trainer};
+constinit const Dialect kDialect{
+    .framework = {.name = "transformers",
+                  .summary = "Trainer, with its TrainingArguments",
+                  .takes = {.training_arguments = true, .loss = "liger"},
+                  .absent = kAbsent,
+                  .arguments = "Trainer's arguments",
+                  .argument = argument,
+                  .has_optimizer = is_other_optim,
+                  .start = start_arguments,
+                  .finish = finish_arguments,
+                  .check = check_options},
+    .tasks = torch::kAllTasks,
+    .packages = packages_of_program,
+    .settle = settle,
+    .data_ranks = torch::data_ranks,
+    .plan = make_plan,
+    .ranks = ranks_of_plan,
+    .run = run_plan,
+    .warnings = warnings,
+    .levers = {.micro_batch = "per_device_train_batch_size",
+               .accumulation = "gradient_accumulation_steps",
+               .checkpointing = {"gradient_checkpointing", "true"},
+               .fused_optimizer = fused_optimizer,
+               .smaller_states = smaller_states,
+               .adapters = adapters},
+    .time = {.read = read_time},
+    .space = PlanSpace::trainer,
+    .sharing = {.takes_ds_config = true},
+    .said_sharing = said_sharing,
+    .planned = {.on_one_gpu = 2, .on_many = 6},
+    .exported = ExportedProgram::trainer,
+    .real_step = RealStep::trainer};
 
 }  // namespace memtape::transformers
