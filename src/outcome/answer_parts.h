@@ -38,6 +38,8 @@ struct DeviceSummary {
 struct Bounds {
   Bytes low_bytes = 0, high_bytes = 0;
   std::vector<std::string> causes;
+  /// False: nobody knows how much more than `high_bytes` it could be.
+  bool has_upper_end = true;
 };
 
 struct Advice {

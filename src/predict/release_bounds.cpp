@@ -45,11 +45,25 @@ LargestChange largest_change(const Config& config, const TrainRecipe& recipe,
   return largest;
 }
 
+/// Nobody here has seen what a release before the oldest known one does where its rules differ.
+void open_above_old_releases(Bounds& bounds, const TrainRecipe& recipe) {
+  for (const Package package : packages_of(recipe)) {
+    const PackageFacts& facts = facts_of(package);
+    if (recipe.release.of(package) >= facts.oldest) continue;
+    bounds.has_upper_end = false;
+    bounds.causes.push_back(fmt::format(
+        "no rule of {} {} is known: what it did by default is best said with --attention, "
+        "--precision and --gradient-checkpointing, and what else it did is not bounded",
+        facts.name, recipe.release.of(package).text()));
+  }
+}
+
 }  // namespace
 
 void widen_by_releases(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                        const DeviceSetup& device) {
   if (release_warnings(recipe).empty()) return;
+  open_above_old_releases(bounds, recipe);
   const LargestChange largest = largest_change(config, recipe, device);
   if (largest.bytes == 0) {
     bounds.causes.emplace_back(

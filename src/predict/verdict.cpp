@@ -62,6 +62,7 @@ VerdictWord fit_within(const Bounds& bounds, Bytes peak_device, const Verdict& f
   if (!found.fits)
     return less > 0 && fits_in(memory.total + less) ? VerdictWord::may_not_fit
                                                     : VerdictWord::does_not_fit;
+  if (!bounds.has_upper_end) return VerdictWord::may_not_fit;
   const bool surely = more <= 0 || found.headroom_bytes >= more || fits_in(memory.total - more);
   return surely ? VerdictWord::fits : VerdictWord::may_not_fit;
 }

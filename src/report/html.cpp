@@ -206,7 +206,10 @@ std::vector<std::string> notes(const Prediction& p) {
   for (const Advice& a : p.advice)
     if (!a.fits)
       all.push_back(fmt::format("{}: {}, costs {}", a.change, gib(a.peak_device_bytes), a.cost));
-  if (p.bounds.low_bytes != p.bounds.high_bytes)
+  if (!p.bounds.has_upper_end)
+    all.push_back(fmt::format("At least {}, and no upper end is known: {}", gib(p.bounds.low_bytes),
+                              fmt::join(p.bounds.causes, "; ")));
+  else if (p.bounds.low_bytes != p.bounds.high_bytes)
     all.push_back(fmt::format("Between {} and {}: {}", gib(p.bounds.low_bytes),
                               gib(p.bounds.high_bytes), fmt::join(p.bounds.causes, "; ")));
   all.insert(all.end(), p.warnings.begin(), p.warnings.end());
@@ -227,7 +230,7 @@ std::vector<std::string> reasons(const Prediction& p) {
         fmt::format("The allocator gives cached segments back on the way: without the "
                     "limit it would hold {}.",
                     gib(rank.peak_device_bytes)));
-  if (p.verdict == VerdictWord::may_not_fit)
+  if (p.verdict == VerdictWord::may_not_fit && p.bounds.has_upper_end)
     all.push_back(fmt::format("It needs between {} and {}. What decides: {}.",
                               gib(p.bounds.low_bytes), gib(p.bounds.high_bytes),
                               fmt::join(p.bounds.causes, "; ")));

@@ -78,6 +78,7 @@ void write(JsonWriter& out, const Bounds& bounds) {
   out.begin_object();
   out.member("low_bytes", bounds.low_bytes);
   out.member("high_bytes", bounds.high_bytes);
+  if (!bounds.has_upper_end) out.member("has_upper_end", false);
   out.key("causes");
   write(out, bounds.causes);
   out.end_object();

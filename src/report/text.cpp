@@ -90,7 +90,11 @@ class TextReport : public TextPage {
       line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) +
            " on the device at the peak of a step");
     }
-    if (p_.verdict == VerdictWord::may_not_fit)
+    if (p_.verdict == VerdictWord::may_not_fit && !p_.bounds.has_upper_end)
+      paragraph(fmt::format("It needs {} at least, and no upper end is known. What decides: {}.",
+                            with_unit(p_.bounds.low_bytes), fmt::join(p_.bounds.causes, "; ")),
+                kIndent);
+    else if (p_.verdict == VerdictWord::may_not_fit)
       paragraph(fmt::format("It needs between {} and {}. What decides: {}.",
                             unit_.text(p_.bounds.low_bytes), with_unit(p_.bounds.high_bytes),
                             fmt::join(p_.bounds.causes, "; ")),

@@ -134,7 +134,11 @@ void TextPage::bounds_and_warnings(const std::optional<Bounds>& bounds,
   const bool is_range = bounds && bounds->low_bytes != bounds->high_bytes;
   const bool has_causes = bounds && !bounds->causes.empty();
   if (is_range || has_causes || !warnings.empty()) blank();
-  if (is_range)
+  if (has_causes && !bounds->has_upper_end)
+    paragraph(fmt::format("At least {} on the device, and no upper end is known: {}",
+                          with_unit(bounds->low_bytes), fmt::join(bounds->causes, "; ")),
+              kIndent, kQuiet);
+  else if (is_range)
     paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(bounds->low_bytes),
                           with_unit(bounds->high_bytes), fmt::join(bounds->causes, "; ")),
               kIndent, kQuiet);
