@@ -28,9 +28,15 @@ void ProgressLine::clear() {
 }
 
 WaitingLine::WaitingLine(Terminal& terminal, bool wanted, std::string what)
-    : line_(terminal, wanted, std::chrono::seconds(1)) {
+    : WaitingLine(terminal, wanted, [what = std::move(what)](std::chrono::seconds passed) {
+        return fmt::format("{} for {} s; ctrl-C ends it", what, passed.count());
+      }) {}
+
+WaitingLine::WaitingLine(Terminal& terminal, bool wanted,
+                         std::function<std::string(std::chrono::seconds passed)> text)
+    : line_(terminal, wanted, std::chrono::milliseconds(200)) {
   if (!wanted || !terminal.shows_progress()) return;
-  ticker_ = std::jthread([this, what = std::move(what)](const std::stop_token& done) {
+  ticker_ = std::jthread([this, text = std::move(text)](const std::stop_token& done) {
     const ProgressLine::Clock::time_point began = ProgressLine::Clock::now();
     std::mutex mutex;
     std::condition_variable_any ends;
@@ -39,8 +45,7 @@ WaitingLine::WaitingLine(Terminal& terminal, bool wanted, std::string what)
            !done.stop_requested())
       line_.show([&] {
         const auto passed = ProgressLine::Clock::now() - began;
-        return fmt::format("{} for {} s; ctrl-C ends it", what,
-                           std::chrono::duration_cast<std::chrono::seconds>(passed).count());
+        return text(std::chrono::duration_cast<std::chrono::seconds>(passed));
       });
   });
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProgressLine: what a command is doing, on one line of the terminal, which is overwritten now and
 // then and removed when the command is done. It shows nothing if nobody watches the error stream.
-// WaitingLine does the same for a command that cannot tell how far it is: it shows how long the
-// command has run.
+// WaitingLine shows its text by itself, however long one piece of the work takes: how far the
+// command is, or how long it has run.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// It shows nothing before a second has passed, and then one text in each `pause`.
+  /// It shows nothing at first, as quick commands want it, and then one text in each `pause`.
   ProgressLine(Terminal& terminal, bool wanted, Clock::duration pause);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
@@ -33,13 +33,16 @@ class ProgressLine {
   const bool wanted_;
   const Clock::duration pause_;
   bool shown_ = false;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+  Clock::time_point next_ = Clock::now() + std::chrono::milliseconds(600);
 };
 
 class WaitingLine {
  public:
   /// `what` is what the command does for as long as this lives, such as "predicting".
   WaitingLine(Terminal& terminal, bool wanted, std::string what);
+  /// `text` is called on a thread of the line's own.
+  WaitingLine(Terminal& terminal, bool wanted,
+              std::function<std::string(std::chrono::seconds passed)> text);
   WaitingLine(const WaitingLine&) = delete;
   WaitingLine& operator=(const WaitingLine&) = delete;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "base/letter_case.h"
 
@@ -53,8 +54,7 @@ bool is_before(const Fitting& a, const Fitting& b) {
 
 }  // namespace
 
-Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside,
-                        const Progress& progress) {
+Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside, const FitsWatch& watch) {
   Result<FitsQuestion> question = fits_question(options, outside);
   if (!question) return tl::unexpected(question.error());
   FitsAnswer answer;
@@ -64,14 +64,18 @@ Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside,
   if (wanted.empty())
     return bad_input("no model of the catalog is like that", "--name, --size",
                      "see memtape models");
-  std::vector<Fitting> found(wanted.size());
+  std::vector<std::optional<Fitting>> found(wanted.size());
   std::atomic<std::size_t> done = 0;
+  watch.progress(0, wanted.size());
   outside.workers().share(wanted.size(), [&](std::size_t, std::size_t at) {
+    if (watch.stopped()) return;
     found[at] = fitting(*wanted[at], q, outside);
-    if (progress) progress(++done, wanted.size());
+    watch.progress(++done, wanted.size());
   });
-  for (Fitting& one : found) {
-    if (!is_wanted(one.parameters, q)) continue;
+  answer.not_asked = wanted.size() - done;
+  for (std::optional<Fitting>& asked : found) {
+    if (!asked || !is_wanted(asked->parameters, q)) continue;
+    Fitting& one = *asked;
     if (!one.failure.empty())
       answer.not_modelled.push_back(std::move(one));
     else if (one.place == Fitting::Place::none)

@@ -79,13 +79,18 @@ struct FitsAnswer {
   std::vector<std::string> too_large;  ///< the ids of the models
   std::vector<Fitting> not_modelled;   ///< each with its reason
   std::size_t left_out = 0;            ///< how many more fit, beyond --top
+  std::size_t not_asked = 0;           ///< how many were left when the search was stopped
 };
 
-using Progress = std::function<void(std::size_t done, std::size_t all)>;
+/// Several workers may call these at the same time.
+struct FitsWatch {
+  std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
+  std::function<bool()> stopped = [] { return false; };
+};
 
-/// Several workers may call `progress` at the same time.
+/// Once it is stopped, the other models are not asked, and those so far are the answer.
 Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside,
-                        const Progress& progress = {});
+                        const FitsWatch& watch = {});
 
 /// One model as llama.cpp serves it, and one as it is trained.
 Fitting fitting_chat(const CatalogEntry& entry, const ModelSource& source,

@@ -2,12 +2,13 @@
 // `memtape fits`: which models of the catalog a machine can chat with or train.
 #include "answer/fits.h"
 
+#include <atomic>
 #include <chrono>
-#include <mutex>
 
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "interruptible.h"
 #include "outside_process.h"
 #include "progress_line.h"
 
@@ -16,13 +17,18 @@ namespace {
 
 int run_fits(const Words& words, Terminal& terminal) {
   const Result<answer::FitsAnswer> answer = [&] {
-    ProgressLine line(terminal, true, std::chrono::milliseconds(200));
-    std::mutex one_at_a_time;
+    const Interruptible interruptible;
+    std::atomic<std::size_t> done = 0, all = 0;
+    const WaitingLine line(terminal, true, [&](std::chrono::seconds) {
+      return fmt::format("{} of {} models; ctrl-C shows those so far", done.load(), all.load());
+    });
     return answer::fits(answer::asked_of(words), outside_process(),
-                        [&](std::size_t done, std::size_t all) {
-                          const std::scoped_lock lock(one_at_a_time);
-                          line.show([&] { return fmt::format("{} of {} models", done, all); });
-                        });
+                        {.progress =
+                             [&](std::size_t models, std::size_t of) {
+                               done = models;
+                               all = of;
+                             },
+                         .stopped = Interruptible::is_stopped});
   }();
   if (!answer) return terminal.fail(answer.error());
   const OutputOptions output = output_of(words);

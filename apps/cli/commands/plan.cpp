@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape plan train MODEL`: what fits, ranked by time or cost.
-#include <atomic>
 #include <chrono>
-#include <csignal>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "answer/plan_serve.h"
 #include "answer/plan_train.h"
 #include "commands.h"
+#include "interruptible.h"
 #include "outside_process.h"
 #include "plan_folder.h"
 #include "progress_line.h"
@@ -19,24 +19,6 @@
 
 namespace memtape::cli {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-/// Ctrl-C ends the search, not the program: the best so far is an answer. A second one ends it.
-class Interruptible {
- public:
-  Interruptible() { before_ = std::signal(SIGINT, &Interruptible::stop); }
-  ~Interruptible() { std::signal(SIGINT, before_); }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-
- private:
-  static void stop(int) {
-    interrupted = 1;
-    std::signal(SIGINT, SIG_DFL);
-  }
-  void (*before_)(int) = nullptr;
-};
 
 std::string search_progress(const plan::Progress& p) {
   return fmt::format(
@@ -89,12 +71,18 @@ int plan_training(const RawOptions& options, Terminal& terminal) {
   if (!exported) return terminal.fail(exported.error());
   const Result<PlanAnswer> answer = [&] {
     const Interruptible interruptible;
-    ProgressLine line(terminal, true, std::chrono::milliseconds(200));
+    std::mutex one_at_a_time;
+    plan::Progress latest;
+    const WaitingLine line(terminal, true, [&](std::chrono::seconds) {
+      const std::scoped_lock lock(one_at_a_time);
+      return search_progress(latest);
+    });
     return answer::plan_train(
         options, outside_process(),
-        {.stopped = [] { return interrupted != 0; },
-         .progress =
-             [&line](const plan::Progress& p) { line.show([&p] { return search_progress(p); }); }});
+        {.stopped = Interruptible::is_stopped, .progress = [&](const plan::Progress& p) {
+           const std::scoped_lock lock(one_at_a_time);
+           latest = p;
+         }});
   }();
   if (!answer) return terminal.fail(answer.error());
   print_plans(*answer, options.output, options.csv, terminal);
