@@ -23,10 +23,7 @@ namespace {
 /// What those say where nobody says anything.
 constexpr auto kTitanDefaults =
     std::to_array<std::string_view>({"float32", "0.5", R"(["moe.router.gate"])"});
-/// Whole sections that the step's memory does not hang on, and prefixes of names.
-constexpr auto kNeutralSections = std::to_array<std::string_view>(
-    {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "memory_estimation",
-     "fault_tolerance", "validation", "debug", "float8", "mx", "quantize", "experimental"});
+
 /// --section.key value, --section.key=value, or a switch; lists come with commas between.
 Result<Settings> read_titan_words(const LaunchCommand& command) {
   Settings settings;
@@ -88,7 +85,7 @@ void check_titan_names(Reading& reading) {
       if (setting.says_something() && !has(kTitanDefaults, option_text(setting.value)))
         reading.not_modelled(fmt::format("{}: what it does is not modelled", setting.where));
     } else if (!has(known.modelled, setting.name) && !has(known.neutral, setting.name) &&
-               !has(kNeutralSections, section)) {
+               !has(known.neutral, section)) {
       return reading.settings.fail(bad_input(fmt::format("torchtitan has no {}", setting.name),
                                              setting.where, suggestion(setting.name, known.all())));
     }
