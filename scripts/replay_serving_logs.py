@@ -167,10 +167,10 @@ def arguments(row, config):
     if total:
         args += ["--gpu-memory-bytes", str(round(total * GIB))]
     vllm = row["engine"] == "vllm"
-    if version:
-        args += ["--engine-version", version[1]]
     if vllm and "V0" in (row["version"] or ""):
         args += ["--engine-version", "0.7.3"]
+    elif version:
+        args += ["--engine-version", version[1]]
     flags = {"max_model_len": "--max-model-len", "gpu_memory_utilization": "--gpu-memory-utilization", "max_num_seqs": "--max-num-seqs",
              "max_num_batched_tokens": "--max-num-batched-tokens", "block_size": "--block-size", "tp": "--tp", "pp": "--pp"}
     tokens = row["max_num_batched_tokens"]

@@ -32,6 +32,12 @@ struct RankRun {
 
   /// What a step takes beside weights and cache.
   Bytes transient() const { return std::max(figures.headroom, figures.warm_up); }
+  /// Segments without the cache. Older workers count what is allocated: parts of segments that
+  /// loading left free hold activations, as they did in the profile run.
+  Bytes reserved() const {
+    const Bytes apart = figures.consumed + transient();
+    return settings.counts_device() ? apart : std::min(apart, figures.peak_reserved);
+  }
 };
 
 /// request_memory of v1/worker/utils.py; with older workers it was cut.
@@ -141,10 +147,10 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   rank.kv_cache = kv_report(plan);
   const Bytes idle = run.figures.profiled.allocated;
   const Bytes backend = run.settings.attention_workspace;
-  const Bytes in_use = plan.bytes() + run.transient() + run.graphs.pool + backend;
+  const Bytes added = plan.bytes() + run.graphs.pool + backend;
   Levels peak;
-  peak.allocated = peak.requested = idle + in_use;
-  peak.reserved = run.figures.consumed + in_use;
+  peak.allocated = peak.requested = idle + run.transient() + added;
+  peak.reserved = run.reserved() + added;
   rank.peak = peak;
   rank.cuda_graph_bytes = run.graphs.total();
   rank.peak_device_bytes = peak.reserved + run.graphs.executables.usual + rank.non_torch_bytes;
@@ -155,7 +161,8 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   at(Category::kv_cache) = plan.bytes();
   at(Category::activation) = run.transient();
   at(Category::cuda_graph) = rank.cuda_graph_bytes;
-  at(Category::workspace) = run.figures.consumed - run.startup.weights_bytes - repacked + backend;
+  at(Category::workspace) =
+      run.reserved() - run.transient() - run.startup.weights_bytes - repacked + backend;
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {
       {"weights", run.figures.weights},
@@ -205,19 +212,6 @@ std::string start_failure(const RankRun& run, const KvPlan& plan) {
                        run.settings.max_model_len, gib(plan.needed),
                        gib(overridden ? plan.bytes() : run.available));
   return {};
-}
-
-/// A cache whose size was asked for is allocated whatever the GPU has.
-std::string overflow(const RankRun& run, const KvPlan& plan, const ServeRank& rank) {
-  const Settings& s = run.settings;
-  if (rank.peak_device_bytes <= s.device.total) return {};
-  const std::string_view flag = s.num_gpu_blocks_override ? "--num-gpu-blocks-override"
-                                : s.kv_cache_memory_bytes ? "--kv-cache-memory-bytes"
-                                                          : "--gpu-memory-utilization";
-  return fmt::format(
-      "the KV cache of {} that {} asks for and {} of all else are more than the {} "
-      "of the GPU",
-      gib(plan.bytes()), flag, gib(rank.peak_device_bytes - plan.bytes()), gib(s.device.total));
 }
 
 /// What is not known exactly: what the cache may have less than is told, and what may come on top of
@@ -284,6 +278,20 @@ Uncertain uncertain_of(const RankRun& run) {
                     human_bytes(compiled)));
   }
   return found;
+}
+
+/// A cache whose size was asked for is allocated whatever the GPU has. What is not known exactly may
+/// be less.
+std::string overflow(const RankRun& run, const KvPlan& plan, const ServeRank& rank) {
+  const Settings& s = run.settings;
+  if (rank.peak_device_bytes - uncertain_of(run).less <= s.device.total) return {};
+  const std::string_view flag = s.num_gpu_blocks_override ? "--num-gpu-blocks-override"
+                                : s.kv_cache_memory_bytes ? "--kv-cache-memory-bytes"
+                                                          : "--gpu-memory-utilization";
+  return fmt::format(
+      "the KV cache of {} that {} asks for and {} of all else are more than the {} "
+      "of the GPU",
+      gib(plan.bytes()), flag, gib(rank.peak_device_bytes - plan.bytes()), gib(s.device.total));
 }
 
 /// Where the least that may be left of the cache holds no request any more.
