@@ -88,7 +88,7 @@ void add_corrections(ServeAnswer& answer, const ServeCommand& command, const Ask
       answer.corrected_command = one.advice.command;
     answer.advice.push_back(std::move(one.advice));
   }
-  answer.no_advice = std::move(corrections.nothing);
+  answer.nothing_helps = std::move(corrections.nothing);
 }
 
 Result<Serving> answered(const ServeCommand& command, ServeRequest model,

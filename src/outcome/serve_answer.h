@@ -121,7 +121,7 @@ struct ServeAnswer {
   std::size_t allocations = 0;
   std::optional<Bounds> bounds;
   std::vector<Advice> advice;
-  std::string no_advice;  ///< what was tried, where nothing makes it fit
+  std::string nothing_helps;  ///< what was tried, where nothing makes it fit
   std::optional<Solved> solved;
   std::optional<Users> users;
   /// Flags with the values that an engine's own search for what fits has found.

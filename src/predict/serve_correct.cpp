@@ -70,8 +70,11 @@ class Remedies {
       worst_ = word;
       if (word == VerdictWord::may_not_fit && verdict_ == word) break;  // no better than it is
       result.found = singles();
-      if (result.found.empty() && is_near())
-        if (std::optional<Correction> found = several()) result.found.push_back(*std::move(found));
+      const bool is_enough = std::ranges::any_of(
+          result.found, [&](const Correction& one) { return is_fair(length_of(one)); });
+      if (!is_enough && is_near())
+        if (std::optional<Correction> found = several())
+          result.found.insert(result.found.begin(), *std::move(found));
       if (!result.found.empty()) return result;
     }
     result.nothing = nothing();

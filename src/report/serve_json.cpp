@@ -169,7 +169,7 @@ std::string json(const ServeAnswer& answer) {
   if (answer.users) write_users(out, *answer.users);
   if (!answer.corrected_command.empty()) out.member("corrected_command", answer.corrected_command);
   part("advice", answer.advice);
-  if (!answer.no_advice.empty()) out.member("no_advice", answer.no_advice);
+  if (!answer.nothing_helps.empty()) out.member("nothing_helps", answer.nothing_helps);
   part("notes", answer.notes);
   part("warnings", answer.warnings);
   out.end_object();

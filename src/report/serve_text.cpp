@@ -169,9 +169,9 @@ class ServeReport : public TextPage {
 
   void advice() {
     TextPage::advice_that_fits(a_.advice);
-    if (a_.no_advice.empty()) return;
+    if (a_.nothing_helps.empty()) return;
     blank();
-    paragraph(a_.no_advice, kIndent);
+    paragraph(a_.nothing_helps, kIndent);
   }
 
   const ServeAnswer& a_;

@@ -40,7 +40,7 @@ if (fullest) {
 byId('verdict').append(...answer.advice.flatMap(a => [
   element('p', {}, `What would make it fit, at ${bytesText(a.peak_device_bytes)} (costs ${a.cost}):`),
   element('pre', {class: 'command'}, a.command || a.change)]));
-if (answer.no_advice) byId('verdict').append(element('p', {}, answer.no_advice));
+if (answer.nothing_helps) byId('verdict').append(element('p', {}, answer.nothing_helps));
 
 // ---- a bar for each rank -------------------------------------------------------------------------------------------
 
