@@ -151,7 +151,7 @@ def launch_flags(folder):
     )
     return (
         f'{HEAD}#include "launch/flag_tables.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
-        "using launch::Arity;\nusing launch::Effect;\nusing launch::Flag;\nusing launch::VariableOfFlag;\n\n"
+        "using launch::VariableOfFlag;\n\n"
         f"{''.join(map(flag_table, files))}}}  // namespace\n\n{accessors}\n}}  // namespace memtape::data\n"
     )
 
@@ -222,9 +222,8 @@ def megatron_arguments(path):
     )
     return (
         f'{HEAD}#include "launch/flag_tables.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
-        f"using launch::Arity;\nusing launch::Effect;\n\n"
-        f"constexpr launch::Flag kArguments[] = {{\n{body}}};\n}}  // namespace\n\n"
-        "std::span<const launch::Flag> megatron_arguments() { return kArguments; }\n\n"
+        f"constexpr Flag kArguments[] = {{\n{body}}};\n}}  // namespace\n\n"
+        "std::span<const Flag> megatron_arguments() { return kArguments; }\n\n"
         "}  // namespace memtape::data\n"
     )
 

@@ -28,6 +28,8 @@ Result<ModelSource> OutsideProcess::model(const std::string& name) const {
   return sources::find_model_source(name, sources::HubSettings::of_process());
 }
 
+bool OutsideProcess::is_there(const std::string& path) const { return sources::is_there(path); }
+
 Result<llamacpp::GgufHeader> OutsideProcess::gguf(const std::string& name) const {
   return sources::read_gguf_file(name);
 }

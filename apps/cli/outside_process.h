@@ -10,6 +10,7 @@ namespace memtape::cli {
 class OutsideProcess final : public answer::Outside {
  public:
   Result<ModelSource> model(const std::string& name) const override;
+  bool is_there(const std::string& path) const override;
   Result<llamacpp::GgufHeader> gguf(const std::string& name) const override;
   Result<std::string> text(const std::string& name, std::size_t limit) const override;
   std::optional<std::string> variable(std::string_view name) const override;

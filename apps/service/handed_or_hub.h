@@ -14,6 +14,7 @@ class HandedOrHub final : public answer::Outside {
       : handed_(handed), hub_(hub) {}
 
   Result<ModelSource> model(const std::string& name) const override;
+  bool is_there(const std::string& path) const override { return handed_.is_there(path); }
   Result<llamacpp::GgufHeader> gguf(const std::string& name) const override {
     return handed_.gguf(name);
   }

@@ -147,6 +147,11 @@ class Reader {
       container.entry_point = words(get(service, "entrypoint"));
       container.command = words(get(service, "command"));
       container.environment = environment(get(service, "environment"));
+      for (const YamlNode& volume : items(get(service, "volumes")))
+        container.volumes.push_back(volume.kind == Kind::mapping
+                                        ? text(get(volume, "source")) + ":" +
+                                              text(get(volume, "target"))
+                                        : text(volume));
       container.gpus = compose_gpus(service);
       container.line = service.line;
       containers_.push_back(std::move(container));

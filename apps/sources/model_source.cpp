@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "model/catalog.h"
+#include "model/model_name.h"
 #include "sources/checkpoint.h"
 #include "sources/files.h"
 
@@ -175,7 +176,8 @@ Result<ModelSource> find_model_source(const std::string& typed, const HubSetting
   if (const Result<void> link = check_link(model); !link) return tl::unexpected(link.error());
   if (const CatalogEntry* entry = find_model(model)) return from_catalog(*entry);
   if (looks_like_path(model))
-    return bad_input("no such file or folder", model.empty() ? "MODEL" : model);
+    return bad_input("no such file or folder", model.empty() ? "MODEL" : model,
+                     base_of(model) ? model_suggestion(model) : "");
   if (const std::optional<fs::path> snapshot = cached_snapshot(settings, model)) {
     Result<ModelSource> source = from_path(snapshot->string());
     if (source)

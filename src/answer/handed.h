@@ -37,6 +37,9 @@ class Handed final : public Outside {
         installed_(std::move(installed)) {}
 
   Result<ModelSource> model(const std::string& name) const override;
+  bool is_there(const std::string& path) const override {
+    return find(path) || find(path + "/config.json");
+  }
   Result<llamacpp::GgufHeader> gguf(const std::string& name) const override;
   Result<std::string> text(const std::string& name, std::size_t limit) const override;
   std::optional<std::string> variable(std::string_view name) const override;

@@ -4,11 +4,14 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "answer/command_words.h"
+#include "base/comma_list.h"
 #include "exports/correction.h"
 #include "launch/container.h"
 #include "launch/translation.h"
+#include "model/model_name.h"
 
 namespace memtape::answer {
 namespace {
@@ -53,6 +56,43 @@ ServeCommand serving(const launch::Translation& said, RawOptions raw,
           .output = raw.output};
 }
 
+bool has(const NamedValues& values, std::string_view name) {
+  return std::ranges::any_of(values, [&](const auto& value) { return value.first == name; });
+}
+bool is_sharded(const NamedValues& values) {
+  return has(values, "deepspeed") || has(values, "fsdp");
+}
+
+/// A word that may say adapters, bits or frozen parts is refused unless an option says them.
+Result<void> check_unread(std::span<const launch::UnreadWord> unread, const NamedValues& given) {
+  for (const launch::UnreadWord& word : unread) {
+    const std::vector<std::string_view> options = parts_between(word.instead, ' ');
+    if (std::ranges::any_of(options, [&](std::string_view name) { return has(given, name); }))
+      continue;
+    return unsupported("what it does is the script's own affair", word.where,
+                       fmt::format("say it before the --: --{}", fmt::join(options, " or --")));
+  }
+  return {};
+}
+
+/// A model by a path that is not on this machine is the catalog's of that name, or of the name by
+/// which it is served.
+void take_model_by_name(const launch::Translation& said, const Outside& outside, RawOptions& raw) {
+  if (!is_path(raw.model) || outside.is_there(raw.model)) return;
+  PathModel named = model_of_path(raw.model);
+  const bool is_gguf = !named.file_type.empty();
+  if (!named.entry) named.entry = model_of_path(said.served_name).entry;
+  if (!named.entry || (is_gguf && said.engine != "llamacpp")) return;
+  std::string line = fmt::format("{} is not on this machine: the answer is for {} of the catalog",
+                                 raw.model, named.entry->id);
+  if (is_gguf) {
+    raw.values.emplace_back("quantize", named.file_type);
+    line += fmt::format(", as llama-quantize makes {} of it", named.file_type);
+  }
+  raw.remarks.warnings.push_back(std::move(line));
+  raw.model = named.entry->id;
+}
+
 Result<void> check_asked_of_training(const NamedValues& given) {
   for (const auto& [name, value] : given)
     if (name != "solve" && name != "compare" && is_server_question(name))
@@ -69,6 +109,8 @@ Result<Launched> launched(const option::Words& typed, const Outside& outside) {
   if (!said) return tl::unexpected(said.error());
   RawOptions raw = asked_of(typed);
   const NamedValues given = std::move(raw.values);
+  if (const auto fine = check_unread(said->unread, given); !fine)
+    return tl::unexpected(fine.error());
   raw.model = said->model;
   raw.config = said->config;
   raw.environment = said->environment;
@@ -76,10 +118,15 @@ Result<Launched> launched(const option::Words& typed, const Outside& outside) {
   raw.tail.insert(raw.tail.begin(), "--");
   raw.remarks.warnings = words->remarks;
   raw.remarks.add(said->remarks);
+  take_model_by_name(*said, outside, raw);
   for (const launch::SaidOption& option : said->options) {
     raw.values.emplace_back(option.name, option.value);
     raw.places.emplace_back(option.name, option.where);
   }
+  if (said->takes_all_gpus && !has(given, "gpus") && is_sharded(raw.values))
+    raw.remarks.warnings.emplace_back(
+        "a process is started for each GPU that is found, and nothing says how many there are: "
+        "answered for one (--gpus N before the --)");
   raw.values.insert(raw.values.end(), given.begin(), given.end());
   for (const auto& [name, value] : given) raw.places.emplace_back(name, "");
   if (said->command != launch::Translation::Command::train)

@@ -27,6 +27,9 @@ class Outside : public Files {
   /// The model of that name, from the catalog, the hub or a file.
   virtual Result<ModelSource> model(const std::string& name) const = 0;
 
+  /// Whether a file or folder of that name is at hand.
+  virtual bool is_there(const std::string& path) const = 0;
+
   /// The header of a .gguf file with all its splits.
   virtual Result<llamacpp::GgufHeader> gguf(const std::string& name) const = 0;
 

@@ -9,16 +9,15 @@ namespace memtape::exports {
 namespace {
 
 /// Whether `word` is a flag that means `option`, by itself or up to its '='.
-bool names(std::string_view word, std::string_view option, std::span<const launch::Flag> table) {
+bool names(std::string_view word, std::string_view option, std::span<const Flag> table) {
   if (!word.starts_with('-')) return false;
   std::string name(word.substr(0, word.find('=')));
   if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
   return std::ranges::any_of(
-      table, [&](const launch::Flag& flag) { return flag.name == name && flag.meaning == option; });
+      table, [&](const Flag& flag) { return flag.name == name && flag.meaning == option; });
 }
 
-void change(std::vector<std::string>& words, const Change& change,
-            std::span<const launch::Flag> table) {
+void change(std::vector<std::string>& words, const Change& change, std::span<const Flag> table) {
   const auto& [option, value] = change;
   // The last one counts.
   const auto last = std::find_if(words.rbegin(), words.rend(), [&](const std::string& word) {
@@ -46,7 +45,7 @@ bool names_another_file(std::vector<std::string>& words, const std::string& type
   return true;
 }
 
-void drop(std::vector<std::string>& words, const launch::UnknownFlag& flag) {
+void drop(std::vector<std::string>& words, const UnknownFlag& flag) {
   const auto at = std::ranges::find_if(
       words, [&](const std::string& word) { return word.substr(0, word.find('=')) == flag.typed; });
   if (at == words.end()) return;
@@ -59,7 +58,7 @@ std::string corrected_command(const launch::Translation& translation,
                               std::span<const std::string> typed, std::span<const Change> changes) {
   const std::vector<std::string>& arguments = translation.arguments;
   std::vector<std::string> words = arguments;
-  for (const launch::UnknownFlag& flag : translation.unknown) drop(words, flag);
+  for (const UnknownFlag& flag : translation.unknown) drop(words, flag);
   for (const Change& one : changes) {
     if (one.first != "quantize" || translation.engine != "llamacpp")
       change(words, one, translation.flags);

@@ -15,9 +15,6 @@
 namespace memtape::exports {
 namespace {
 
-using launch::Arity;
-using launch::Flag;
-
 std::string text_of(const Config& c, const std::string& key) {
   const std::string json = c.json(key);
   return json.starts_with('"') ? c.text(key) : json;

@@ -14,8 +14,6 @@
 namespace memtape::exports {
 namespace {
 
-using launch::Flag;
-
 const Flag* flag_of(std::string_view option) {
   for (const Flag& flag : data::plain_loop_flags().flags)
     if (flag.meaning == option) return &flag;
@@ -67,7 +65,7 @@ Result<void> add_loop_options(Script& script, const Training& plan, bool has_ds_
     const std::string last = name == "freeze" ? value : *said(plan.options, name);
     if (name == "strategy")
       script.flag_filled(flag->name, "$HERE/strategy.json");
-    else if (flag->arity == launch::Arity::none)
+    else if (flag->arity == Arity::none)
       script.flag(flag->name);
     else
       script.flag(flag->name, last);

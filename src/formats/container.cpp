@@ -3,7 +3,36 @@
 
 #include <algorithm>
 
+#include "base/comma_list.h"
+
 namespace memtape {
+
+std::optional<Mount> read_mount(std::string_view words) {
+  Mount mount;
+  for (const std::string& part : split_at_commas(words)) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string_view name = std::string_view(part).substr(0, equals);
+    if (name == "source" || name == "src") mount.host = part.substr(equals + 1);
+    if (name == "target" || name == "dst" || name == "destination")
+      mount.inside = part.substr(equals + 1);
+  }
+  if (const std::size_t colon = words.rfind(":/"); colon != words.npos && mount.inside.empty()) {
+    const std::string_view inside = words.substr(colon + 1);
+    mount = {std::string(words.substr(0, colon)), std::string(inside.substr(0, inside.find(':')))};
+  }
+  if (mount.host.find('/') == std::string::npos || mount.inside.empty()) return std::nullopt;
+  return mount;
+}
+
+std::string path_on_host(const std::string& path, std::span<const Mount> mounts) {
+  for (const Mount& mount : mounts) {
+    const std::size_t length = mount.inside.size();
+    if (path.starts_with(mount.inside) && (path.size() == length || path[length] == '/'))
+      return mount.host + path.substr(length);
+  }
+  return path;
+}
 
 void merge_containers(std::vector<Container>& into, std::vector<Container> more) {
   for (Container& later : more) {
@@ -15,6 +44,7 @@ void merge_containers(std::vector<Container>& into, std::vector<Container> more)
     if (!later.image.empty()) at->image = std::move(later.image);
     if (!later.entry_point.empty()) at->entry_point = std::move(later.entry_point);
     if (!later.command.empty()) at->command = std::move(later.command);
+    std::ranges::move(later.volumes, std::back_inserter(at->volumes));
     if (later.gpus) at->gpus = at->gpus.value_or(0) + *later.gpus;
     for (auto& [name, value] : later.environment) {
       std::erase_if(at->environment, [&](const auto& held) { return held.first == name; });

@@ -4,17 +4,32 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace memtape {
+
+/// A folder of the host, and where a container sees it.
+struct Mount {
+  std::string host, inside;
+};
+
+/// "HOST:INSIDE[:ro]", or "type=bind,source=HOST,target=INSIDE". It is nothing where no host's
+/// folder is named.
+std::optional<Mount> read_mount(std::string_view words);
+
+/// Where the host has what a container sees under `path`.
+std::string path_on_host(const std::string& path, std::span<const Mount> mounts);
 
 struct Container {
   std::string name, image;
   std::vector<std::string> entry_point;  ///< replaces the image's own, if it is given
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string> volumes;  ///< "HOST:INSIDE"
   std::optional<std::int64_t> gpus;
   int line = 0;  ///< where its file describes it
 };

@@ -23,6 +23,7 @@ class Splitter {
  private:
   void next() {
     const char c = text_[at_];
+    if (quote_ != '\'' && text_.substr(at_).starts_with("$(")) return substitution();
     if (quote_ != 0) return quoted(c);
     if (c == '\\') return escaped();
     if (c == '\'' || c == '"') {
@@ -36,6 +37,17 @@ class Splitter {
       end_word();
     } else {
       add(c);
+    }
+  }
+
+  /// $(...), whose words belong to another command.
+  void substitution() {
+    int depth = 0;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      add(c);
+      if (c == '(') ++depth;
+      if (c == ')' && --depth == 0) return;
     }
   }
 
@@ -152,6 +164,18 @@ std::string with_variables(std::string_view text, const Lookup& lookup) {
     text.remove_prefix(found.length + 1);
   }
   return filled;
+}
+
+std::vector<std::string> directive_words(std::string_view script, std::string_view mark) {
+  std::vector<std::string> words;
+  while (!script.empty()) {
+    const std::size_t end = std::min(script.find('\n'), script.size());
+    if (const std::string_view line = script.substr(0, end); line.starts_with(mark))
+      for (std::string& word : shell_words(line.substr(mark.size())))
+        words.push_back(std::move(word));
+    script.remove_prefix(std::min(end + 1, script.size()));
+  }
+  return words;
 }
 
 std::vector<std::string> filled_words(std::span<const std::string> words,

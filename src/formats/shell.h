@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a shell makes of a line: words without their quotes, commands between && and ;, and
-// filled-in variables. It knows as much of a shell as the start scripts of containers use. Nothing
+// filled-in variables; what $(...) holds is one piece. It knows as much of a shell as the start scripts of containers use. Nothing
 // is run.
 #pragma once
 
@@ -20,6 +20,9 @@ std::vector<std::string> shell_words(std::string_view text);
 
 /// The commands of a script, each as its words. They are split at newlines, ;, &, && and ||.
 std::vector<std::vector<std::string>> shell_commands(std::string_view script);
+
+/// The words of the lines that begin with `mark`, as batch systems read them: "#SBATCH --nodes=2".
+std::vector<std::string> directive_words(std::string_view script, std::string_view mark);
 
 /// NAME=value, as a shell accepts it before a command. It is nothing for other words.
 std::optional<std::pair<std::string, std::string>> shell_assignment(std::string_view word);

@@ -32,7 +32,8 @@ Result<void> note_accelerate(Settings settings, LaunchCommand& command) {
       settings.fail(*settings.find("num_processes"), "unusable value",
                     "a whole number of processes");
     const std::string type = settings.text("distributed_type").value_or("NO");
-    if (type != "NO" && type != "no") command.processes = *processes;  // else a simple_launcher
+    if (type != "NO" && type != "no")
+      command.processes.on_all = *processes;  // else a simple_launcher
   }
   note_members(settings, "deepspeed_config", "", command);
   note_members(settings, "fsdp_config", "fsdp_", command);

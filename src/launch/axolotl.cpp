@@ -275,11 +275,18 @@ void say_axolotl(Reading& reading) {
   warn_of_sequences(trainer, reading);
 }
 
+void begin_axolotl(Reading& reading) {
+  if (reading.settings.on("use_ray"))
+    reading.command.processes.on_all = reading.settings.whole("ray_num_workers").value_or(1);
+  begin_trainer(reading);
+}
+
 }  // namespace
 
 const SettingsProgram kAxolotl{.table = data::axolotl_settings,
                                .style = {.name = "axolotl train", .file = WordStyle::File::first},
                                .say = say_axolotl,
+                               .begin = begin_axolotl,
                                .others_pass = true};
 
 }  // namespace memtape::launch

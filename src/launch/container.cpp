@@ -69,6 +69,7 @@ std::vector<std::string> docker_words(const Container& container) {
     words.emplace_back("-e");
     words.push_back(fmt::format("{}={}", name, value));
   }
+  for (const std::string& volume : container.volumes) words.insert(words.end(), {"-v", volume});
   if (container.gpus) {
     words.emplace_back("--gpus");
     words.push_back(fmt::format("{}", *container.gpus));

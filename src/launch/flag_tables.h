@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "launch/flags.h"
+#include "formats/flags.h"
 #include "serving/serve_engine.h"
 
 namespace memtape::launch {
@@ -28,7 +28,7 @@ std::vector<Flag> as_served_by(const ServeEngine& engine, std::span<const Flag> 
 namespace memtape::data {
 
 /// Their meanings are the attributes that they set.
-std::span<const launch::Flag> megatron_arguments();
+std::span<const Flag> megatron_arguments();
 // The table of each file of data/launch.
 #include "launch/flag_tables.inc"
 

@@ -13,10 +13,11 @@ std::string last_part(std::string_view path) {
 
 }  // namespace
 
-std::optional<std::int64_t> LaunchCommand::gpus() const {
-  if (processes) return processes;
-  if (!processes_per_node) return std::nullopt;
-  return *processes_per_node * nodes.value_or(1);
+ProcessCount::Said LaunchCommand::variables() const {
+  return [this](std::string_view name) -> std::optional<std::string> {
+    const std::string* value = variable(name);
+    return value ? std::optional(*value) : std::nullopt;
+  };
 }
 
 const std::string* LaunchCommand::variable(std::string_view name) const {

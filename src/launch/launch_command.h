@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/container.h"
 #include "formats/files.h"
+#include "formats/flags.h"
 #include "formats/settings.h"
-#include "launch/flags.h"
+#include "mesh/process_count.h"
 
 namespace memtape::launch {
 
@@ -26,23 +28,26 @@ struct LaunchCommand {
   std::string path;     ///< the same as it was typed
   bool is_module = false;  ///< python -m PROGRAM
   std::vector<std::string> arguments;
-  std::optional<std::int64_t> processes_per_node, nodes, processes;
+  ProcessCount processes;
   std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<Mount> mounts;  ///< of containers
   /// What a launcher itself decides about the run (such as accelerate's --mixed_precision), under
   /// the launcher's names, and the "image" of a container.
   Settings launcher_settings;
   Remarks remarks;
   /// Those of a container's entry point, or of sh -c.
   std::deque<std::vector<std::string>> made_words;
-  std::optional<std::int64_t> container_gpus;  ///< from docker run --gpus
 
-  /// The processes on all nodes, one for each GPU. It is nothing if no launcher says it.
-  std::optional<std::int64_t> gpus() const;
+  /// The GPUs of a node, and the processes on all nodes, where something says how many.
+  std::optional<std::int64_t> visible_gpus() const { return processes.visible(variables()); }
+  std::optional<std::int64_t> gpus() const { return processes.total(variables()); }
   void note_launcher(std::string_view setting, std::string value) {
     launcher_settings.set_text(setting, std::move(value), "the launcher");
   }
   /// The last value of an environment variable.
   const std::string* variable(std::string_view name) const;
+  /// The variables while the command lives.
+  ProcessCount::Said variables() const;
 };
 
 Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& files);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLaMA-Factory (0.9.5): `llamafactory-cli train cfg.yaml [name=value ...]`, or with --name value.
+// LLaMA-Factory (0.9.5): `llamafactory-cli train cfg.yaml [name=value ...]`, or with --name value;
+// src/train_bash.py of releases before 0.7.1, whose names are read, too.
 // Its Trainer differs by what it does to the model first (model/adapter.py, model_utils/
 // checkpointing.py): the model is loaded in the compute dtype, what is trained is cast to float32
 // unless pure_bf16, and checkpointing is on.
@@ -26,9 +27,10 @@ std::vector<std::string> targets_of(std::string_view setting, const char* all, S
 /// finetuning_type freeze: whole layers, which are cast as all is in full.
 void add_trained_layers(Reading& reading) {
   Settings& settings = reading.settings;
-  if (targets_of("freeze_trainable_modules", "all", settings).front() != "all")
-    settings.fail(*settings.find("freeze_trainable_modules"),
-                  "training some modules of a layer is not modelled", "all");
+  for (const char* name : {"freeze_trainable_modules", "name_module_trainable"})
+    if (targets_of(name, "all", settings).front() != "all")
+      settings.fail(*settings.find(name), "training some modules of a layer is not modelled",
+                    "all");
   reading.add_options("freeze");
   if (!settings.on("pure_bf16")) reading.translation.add("upcast-trained", "true");
 }
@@ -123,10 +125,31 @@ void say_llama_factory(Reading& reading) {
     if (settings.on(fmt::format("use_{}", name))) add_low_rank(name, reading);
   add_finetuning(reading);
   add_factory_checkpointing(reading);
+  if (settings.says("max_source_length") || settings.says("max_target_length"))  // before 0.2
+    settings.set_text("cutoff_len",
+                      fmt::format("{}", settings.whole("max_source_length").value_or(512) +
+                                            settings.whole("max_target_length").value_or(512)),
+                      reading.name());
   reading.add_options();
-  if (!settings.on("packing") && stage != "pt")
+  if (!settings.on("packing") && !settings.on("sft_packing") && stage != "pt")
     reading.warn(
         "sequences are padded to the longest of their batch; all are taken to be cutoff_len long");
+}
+
+/// launcher.py: torchrun with NNODES and NPROC_PER_NODE, else a process for each GPU; or the workers
+/// of Ray. src/train.py does not start others.
+void begin_llama_factory(Reading& reading) {
+  LaunchCommand& command = reading.command;
+  if (!command.program.ends_with(".py")) {
+    command.processes.one_for_each_gpu = true;
+    const auto noted = command.processes.note(
+        command.variables(),
+        {{"NNODES", &ProcessCount::nodes}, {"NPROC_PER_NODE", &ProcessCount::on_node}});
+    if (!noted) reading.settings.fail(tl::unexpected(noted.error()));
+    if (command.variable("USE_RAY"))
+      command.processes.on_all = reading.settings.whole("ray_num_workers").value_or(1);
+  }
+  begin_trainer(reading);
 }
 
 }  // namespace
@@ -135,6 +158,7 @@ const SettingsProgram kLlamaFactory{
     .table = data::llama_factory_settings,
     .style = {.name = "llamafactory-cli train", .file = WordStyle::File::pairs},
     .say = say_llama_factory,
+    .begin = begin_llama_factory,
     .fields = training_fields};
 
 }  // namespace memtape::launch

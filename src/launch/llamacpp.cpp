@@ -13,6 +13,7 @@
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
+#include "model/model_name.h"
 
 namespace memtape::launch {
 namespace {
@@ -51,10 +52,7 @@ ReadFlags read_environment(const LaunchCommand& command) {
 void take_hub_name(Translation& translation, std::string_view name) {
   const std::size_t colon = std::min(name.find(':'), name.size());
   std::string_view repository = name.substr(0, colon);
-  std::string type = colon < name.size() ? std::string(name.substr(colon + 1)) : "Q4_K_M";
-  std::ranges::transform(type, type.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (type.starts_with("UD-")) type.erase(0, 3);
+  std::string type = file_type_named(colon < name.size() ? name.substr(colon + 1) : "Q4_K_M");
   for (const std::string_view ending : {"-GGUF", "-gguf"})
     if (repository.ends_with(ending)) repository.remove_suffix(ending.size());
   translation.model = repository.substr(repository.rfind('/') + 1);
@@ -134,7 +132,8 @@ Result<void> begin_llamacpp(const LaunchCommand& command, const ReadFlags& flags
                             Translation& translation) {
   if (command.program != "llama-server") translation.add("parallel", "1");
   if (command.program == "llama-completion") translation.add("n-outputs-max", "0");
-  add_image(translation, command, devices_of(flags).value_or(command.container_gpus.value_or(1)));
+  add_image(translation, command,
+            devices_of(flags).value_or(command.processes.granted.value_or(1)));
   return add_cache_per_slot(translation, flags);
 }
 

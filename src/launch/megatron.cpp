@@ -92,8 +92,9 @@ std::int64_t parallel_size(const ReadFlags& flags, std::string_view attribute,
 /// no fewer than hold the model once.
 void take_enough_nodes(const LaunchCommand& command, const ReadFlags& flags,
                        Translation& translation) {
-  if (!command.processes_per_node || command.nodes || command.processes) return;
-  const std::int64_t each = *command.processes_per_node;
+  const auto& [on_all, on_node, nodes, granted, open] = command.processes;
+  if (!on_node || nodes || on_all) return;
+  const std::int64_t each = *on_node;
   LayoutRecipe layout;
   layout.tp = parallel_size(flags, "tensor_model_parallel_size", 1);
   layout.pp = parallel_size(flags, "pipeline_model_parallel_size", 1);

@@ -39,7 +39,10 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"trl kto; kto.py; trl.scripts.kto", translate_trl<transformers::kKto>},
     {"cpo.py", translate_trl<transformers::kCpo>},
     {"orpo.py", translate_trl<transformers::kOrpo>},
-    {"llamafactory-cli train; lmf train", translate_by<kLlamaFactory>},
+    {"llamafactory-cli train; lmf train; llamafactory.cli train; train_bash.py",
+     translate_by<kLlamaFactory>},
+    {"qlora.py", translate_by<kQlora>},
+    {"fastchat.train.train_lora; fastchat/train/train_lora.py", translate_by<kFastChatLora>},
     {"axolotl train; axolotl.cli.train", translate_by<kAxolotl>},
     {"tune run", translate_by<kTorchtune>},
     {"litgpt finetune; litgpt finetune_lora", translate_by<kLitgptLora>},
@@ -55,7 +58,8 @@ struct ProgramName {
   const Program* program = nullptr;
 
   bool matches(const LaunchCommand& command) const {
-    return name == command.program &&
+    const bool is_path = name.find('/') != std::string_view::npos;
+    return (is_path ? command.path.ends_with(name) : name == command.program) &&
            (verb.empty() || (!command.arguments.empty() && command.arguments.front() == verb));
   }
 };
@@ -117,11 +121,15 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command,
                                   : fmt::format("did you mean {}?", best));
 }
 
-/// LLaMA-Factory's src/train.py, which llamafactory-cli starts, with a configuration.
+/// LLaMA-Factory's src/train.py, which llamafactory-cli starts: with a configuration, or in words.
 bool is_llama_factory_script(const LaunchCommand& command) {
-  if (!command.path.ends_with("src/train.py") || command.arguments.empty()) return false;
+  if (command.program != "train.py" || command.arguments.empty()) return false;
+  const bool at_home = command.path.ends_with("src/train.py");
   const std::string_view first = command.arguments.front();
-  return first.ends_with(".yaml") || first.ends_with(".yml");
+  if (at_home && (first.ends_with(".yaml") || first.ends_with(".yml"))) return true;
+  return std::ranges::any_of(command.arguments, [&](std::string_view word) {
+    return word.starts_with("--finetuning_type") || (at_home && word.starts_with("--stage"));
+  });
 }
 
 }  // namespace
@@ -133,7 +141,11 @@ Translation begin_translation(const LaunchCommand& command, Translation::Command
   translation.command = kind;
   translation.remarks = command.remarks;
   translation.environment = command.environment;
-  if (const auto gpus = command.gpus()) translation.add("gpus", *gpus);
+  if (const GivenSetting* gpu = command.launcher_settings.find("gpu"))
+    translation.add("gpu", gpu->value.text);
+  const auto gpus = command.gpus();
+  if (gpus) translation.add("gpus", *gpus);
+  translation.takes_all_gpus = command.processes.one_for_each_gpu && !gpus;
   return translation;
 }
 
@@ -153,6 +165,7 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
   Result<Translation> translation = found->program->translate(*command);
   if (!translation) return translation;
+  translation->model = path_on_host(translation->model, command->mounts);
   if (command->is_module) translation->program = {"python3", "-m"};
   translation->program.push_back(command->path);
   translation->arguments = arguments;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "launch/flags.h"
+#include "formats/flags.h"
 #include "launch/programs.h"
 
 namespace memtape::launch {

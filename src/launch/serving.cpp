@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/comma_list.h"
 #include "base/text.h"
 #include "base/typed_number.h"
 #include "launch/programs.h"
@@ -28,24 +27,12 @@ std::optional<std::string> release_of(std::string_view image, std::string_view e
   return std::string(tag);
 }
 
-/// How many GPUs CUDA_VISIBLE_DEVICES or the container leaves; nothing where nothing says.
-std::optional<std::int64_t> visible_gpus(const LaunchCommand& command) {
-  const std::string* visible = command.variable("CUDA_VISIBLE_DEVICES");
-  if (!visible) visible = command.variable("NVIDIA_VISIBLE_DEVICES");
-  if (!visible || *visible == "all") return command.container_gpus;
-  if (visible->empty() || *visible == "none" || *visible == "void") return 0;
-  const std::vector<std::string> devices = split_at_commas(*visible);
-  // The devices after a -1 are hidden.
-  const auto hidden = [](const std::string& device) { return device.starts_with("-1"); };
-  return std::ranges::find_if(devices, hidden) - devices.begin();
-}
-
 /// As many GPUs as `ranks`, which must not be more than are visible.
 Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,
                                   std::optional<std::int64_t> ranks) {
   Translation translation = begin_translation(command, Translation::Command::serve);
   translation.engine = engine;
-  const std::optional<std::int64_t> visible = visible_gpus(command);
+  const std::optional<std::int64_t> visible = command.visible_gpus();
   if (ranks && visible && *ranks > *visible)
     return bad_input(
         fmt::format("{} ranks on {} visible GPU{}", *ranks, *visible, *visible == 1 ? "" : "s"),
@@ -164,6 +151,8 @@ Result<Translation> translate(const ServerProgram& server, const LaunchCommand& 
           check_model(*translation, name, fmt::format("{} {}", name, server.names_model));
       !named)
     return tl::unexpected(named.error());
+  for (const char* flag : {"--served-model-name", "--alias", "-a"})
+    if (const auto called = typed->value(flag)) translation->served_name = *called;
   add_warnings(*translation, *typed, name);
   add_warnings(*translation, variables, server.environment);
   translation->flags = table;

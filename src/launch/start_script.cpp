@@ -31,10 +31,7 @@ bool script_starts_known_program(const ScriptWords& words, const LaunchCommand& 
 Unwrapped unwrap_script(std::string_view text, std::span<const std::string> given,
                         LaunchCommand& command) {
   std::vector<ScriptWords> commands = shell_commands(text);
-  const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
-    const std::string* value = command.variable(name);
-    return value ? std::optional(*value) : std::nullopt;
-  };
+  const Lookup lookup = command.variables();
   for (ScriptWords& words : commands) {
     words = filled_words(words, given, lookup);
     if (words.empty() || sets_variables(words, command)) continue;
@@ -52,6 +49,8 @@ std::optional<Unwrapped> unwrap_script_file(const std::string& path,
                                             LaunchCommand& command) {
   const Result<std::string> text = command.files->read(path);
   if (!text) return std::nullopt;
+  if (const auto noted = note_batch_lines(*text, command); !noted)
+    command.remarks.warnings.push_back(noted.error().line());
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
   return unwrap_script(with_script_folder(*text, folder), given, command);

@@ -16,14 +16,13 @@
 namespace memtape::launch {
 namespace {
 
-constexpr auto kRecipes =
-    std::to_array<std::string_view>({"full_finetune_single_device", "lora_finetune_single_device",
-                                     "full_finetune_distributed", "lora_finetune_distributed"});
-constexpr auto kOtherRecipes = std::to_array<std::string_view>(
-    {"lora_dpo_single_device", "lora_dpo_distributed", "full_dpo_distributed",
-     "ppo_full_finetune_single_device", "qat_single_device", "qat_distributed",
-     "qat_lora_finetune_distributed", "knowledge_distillation_single_device",
-     "knowledge_distillation_distributed", "eleuther_eval", "generate", "quantize"});
+/// The recipes that are modelled.
+std::vector<std::string_view> known_recipes() {
+  std::vector<std::string_view> names;
+  for (const Word& recipe : data::torchtune_recipes())
+    if (recipe.ours == "modelled") names.push_back(recipe.theirs);
+  return names;
+}
 
 /// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
 Result<void> override_with(const std::string& word, YamlNode& config) {
@@ -111,12 +110,13 @@ Result<TorchtuneWords> read_recipe(const LaunchCommand& command) {
   if (words.recipe.empty() || words.config.empty())
     return bad_input("a recipe and its configuration are wanted", "tune run",
                      "tune run RECIPE --config cfg.yaml");
-  if (std::ranges::find(kRecipes, words.recipe) != kRecipes.end()) return words;
-  if (std::ranges::find(kOtherRecipes, words.recipe) != kOtherRecipes.end())
+  const std::string_view recipe = meaning_of(words.recipe, data::torchtune_recipes());
+  if (recipe == "modelled") return words;
+  if (!recipe.empty())
     return unsupported(fmt::format("the recipe {} is not modelled", words.recipe), "tune run",
-                       suggestion("", kRecipes));
+                       suggestion("", known_recipes()));
   return bad_input(fmt::format("unknown recipe {}", words.recipe), "tune run",
-                   suggestion(words.recipe, kRecipes));
+                   suggestion(words.recipe, known_recipes()));
 }
 
 /// shard_model: layer by layer, and the root, which is not resharded after its forward.

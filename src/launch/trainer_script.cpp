@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/comma_list.h"
 #include "launch/programs.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -49,11 +51,23 @@ Result<Settings> read_own_script(const LaunchCommand& command, const WordStyle& 
   return read_words(command, style, names);
 }
 
+/// memtape's options that say what a name sounds like: "lora-rank peft" for --use_qlora.
+std::string_view sounds_like(std::string_view name) {
+  for (const std::string_view part : parts_between(name, '_'))
+    for (const Word& known : data::adapter_words())
+      if (part.starts_with(known.theirs) || part.ends_with(known.theirs)) return known.ours;
+  return {};
+}
+
 void say_own_script(Reading& reading) {
   const std::string& script = reading.command.program;
-  for (const std::string& name : names_of_its_own(reading.command))
+  for (const std::string& name : names_of_its_own(reading.command)) {
+    const std::string_view instead = sounds_like(name);
+    if (!instead.empty() && reading.settings.says(name))
+      reading.translation.unread.push_back({fmt::format("{}: --{}", script, name), instead});
     reading.warn(
         fmt::format("{}: --{} is the script's own and taken to have no effect", script, name));
+  }
   take_script_model(reading);
   add_attention("attn_implementation", reading);
   reading.add_options();

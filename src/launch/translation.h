@@ -19,14 +19,25 @@ struct SaidOption {
   std::string where;        ///< "cfg.yml:7: batch_size"; "" if it follows from something else
 };
 
+/// A word whose meaning only its script knows, and memtape's options of which one, given by the
+/// user, says it instead: "lora-rank peft".
+struct UnreadWord {
+  std::string where;
+  std::string_view instead;
+};
+
 struct Translation {
   enum class Command : std::uint8_t { train, serve };
   Command command = Command::train;
-  std::string model;   ///< MODEL for `memtape train`; "" if `config` holds it
-  std::string engine;  ///< set for a serving command
-  std::string config;  ///< the model's configuration, if the command line itself describes it
+  std::string model;        ///< MODEL for `memtape train`; "" if `config` holds it
+  std::string served_name;  ///< by which a server calls its model
+  std::string engine;       ///< set for a serving command
+  std::string config;       ///< the model's configuration, if the command line itself describes it
   std::vector<SaidOption> options;
   std::vector<std::pair<std::string, std::string>> environment;  ///< that of each process
+  /// A process is started for each GPU that is found, and nothing says how many there are.
+  bool takes_all_gpus = false;
+  std::vector<UnreadWord> unread;
   Remarks remarks;
   /// The words that start the program: "python3", "-m", "vllm..."
   std::vector<std::string> program;

@@ -46,6 +46,8 @@ std::vector<std::string_view> all_fields(const SettingsProgram& program) {
 /// that says.
 void begin_trl(Reading& reading) {
   Settings& settings = reading.settings;
+  // trl's own program goes through accelerate's launcher (trl/cli).
+  if (reading.command.program == "trl") reading.command.processes.one_for_each_gpu = true;
   if (const std::optional<std::string> name = settings.text("accelerate_config")) {
     const std::string_view shipped = meaning_of(*name, data::trl_accelerate_configs());
     if (shipped.empty() && name->find_first_of("./") == std::string::npos)
@@ -60,7 +62,7 @@ void begin_trl(Reading& reading) {
       return settings.fail(tl::unexpected(noted.error()));
   }
   if (const std::optional<std::int64_t> processes = settings.whole("num_processes"))
-    reading.command.processes = *processes;
+    reading.command.processes.on_all = *processes;
   begin_trainer(reading);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/typed_number.h"
+#include "formats/hostfile.h"
 #include "formats/shell.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
@@ -18,10 +19,13 @@ namespace {
 using WrapperWords = std::span<const std::string>;
 using WrapperKind = Unwrapped::Kind;
 
+constexpr std::size_t kMostWords = 4;  ///< of a name: "hf jobs uv run"
+
 struct Wrapper {
   std::string_view names;  ///< "torchrun; tune run"
   FlagTable (*flags)();    ///< null: none
   Result<Unwrapped> (*take)(const ReadFlags&, WrapperWords rest, LaunchCommand&);
+  bool launches = false;  ///< it starts the processes itself, whatever started it
 };
 
 const Wrapper* find_wrapper(std::string_view name);
@@ -34,34 +38,53 @@ Unwrapped with_words(std::vector<std::string> words, WrapperWords rest, WrapperK
   return {kind, command.made_words.back()};
 }
 
-/// A count; words such as "gpu" or "auto" leave it open, "1:4" (elastic) is its upper end.
-Result<std::optional<std::int64_t>> count(const ReadFlags& flags, std::string_view meaning) {
-  const std::optional<std::string> text = flags.value(meaning);
-  if (!text || *text == "gpu" || *text == "auto" || *text == "cpu") return std::nullopt;
-  const auto value = whole_number(std::string_view(*text).substr(text->find(':') + 1));
-  if (!value || *value < 1 || *value > 1 << 24)
-    return bad_input(fmt::format("unusable value \"{}\"", *text), std::string(meaning),
-                     "a whole number of processes or nodes");
-  return value;
+/// What flags say of variables, processes and GPUs, whichever wrapper has them.
+Result<void> note_said(const ReadFlags& flags, LaunchCommand& command) {
+  for (const GivenFlag& given : flags.given) {
+    if (given.flag->meaning == "env")
+      if (auto variable = shell_assignment(given.values.front()))
+        command.environment.push_back(*std::move(variable));
+    if (given.flag->meaning == "volume")
+      if (auto mount = read_mount(given.values.front()))
+        command.mounts.push_back(*std::move(mount));
+  }
+  // A flavor of Hugging Face's jobs, if it has GPUs: "4 a100-80gb".
+  const std::string_view gpus = meaning_of(flags.value("flavor").value_or(""), data::hf_flavors());
+  if (const std::size_t space = gpus.find(' '); space != gpus.npos) {
+    command.processes.granted = whole_number(gpus.substr(0, space));
+    command.note_launcher("gpu", std::string(gpus.substr(space + 1)));
+  }
+  return command.processes.note([&](std::string_view meaning) { return flags.value(meaning); },
+                                {{"processes", &ProcessCount::on_all},
+                                 {"nodes", &ProcessCount::nodes},
+                                 {"per-node", &ProcessCount::on_node},
+                                 {"granted", &ProcessCount::granted}});
 }
 
-/// Notes how many processes a launcher starts, on a node and on all, by its names for them.
-Result<void> note_counts(const ReadFlags& flags, const char* per_node, const char* on_all,
-                         LaunchCommand& command) {
-  for (const auto& [meaning, into] :
-       {std::pair{on_all, &command.processes}, std::pair{"nodes", &command.nodes},
-        std::pair{per_node, &command.processes_per_node}}) {
-    const auto found = count(flags, meaning);
-    if (!found) return tl::unexpected(found.error());
-    if (*found) *into = **found;
+/// The slots that are used of the hosts which flags list, or of those of a hostfile; without
+/// either, of the GPUs that are found (deepspeed/launcher/runner.py, main).
+Result<void> note_hosts(const ReadFlags& flags, LaunchCommand& command) {
+  Result<std::vector<Host>> hosts = listed_hosts(flags.value("hosts").value_or(""));
+  if (const auto file = flags.value("hostfile")) {
+    const Result<std::string> text = command.files->read(*file);
+    if (text) hosts = read_hostfile(*text, *file);
+    if (!text)
+      command.remarks.warnings.push_back(
+          fmt::format("{}: not here, so that the GPUs of its hosts are not known", *file));
   }
+  if (!hosts) return tl::unexpected(hosts.error());
+  if (const auto visible = command.visible_gpus(); hosts->empty() && visible)
+    hosts->push_back({"localhost", *visible});
+  ProcessCount& count = command.processes;
+  const std::string include = flags.value("include").value_or("");
+  if (!include.empty() || count.nodes.value_or(1) <= static_cast<std::int64_t>(hosts->size()))
+    count.on_all = chosen_slots(*std::move(hosts), {include, flags.value("exclude").value_or(""),
+                                                    count.nodes, count.on_node});
   return {};
 }
 
 /// A launcher of Python scripts: the next word is the script, or a module after -m.
 Result<Unwrapped> take_launcher(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
-  if (const auto noted = note_counts(flags, "per-node", "processes", command); !noted)
-    return tl::unexpected(noted.error());
   for (const GivenFlag& given : flags.given)
     if (given.flag->effect == Effect::modelled && !given.flag->meaning.empty())
       command.note_launcher(given.flag->meaning,
@@ -78,11 +101,30 @@ Result<Unwrapped> take_accelerate(const ReadFlags& flags, WrapperWords rest,
     if (const auto noted = note_accelerate(*std::move(settings), command); !noted)
       return tl::unexpected(noted.error());
   }
+  // commands/launch.py: --num_processes is the number of GPUs where nobody says it.
+  command.processes.one_for_each_gpu = !flags.has("config_file") && !flags.has("--cpu");
+  Result<Unwrapped> taken = take_launcher(flags, rest, command);
+  if (const auto ids = command.launcher_settings.text("gpu_ids"); ids && *ids != "all")
+    command.environment.emplace_back("CUDA_VISIBLE_DEVICES", *ids);
+  return taken;
+}
+
+/// torchrun starts one process on a node where neither flags nor PET_ variables say otherwise
+/// (torch/distributed/argparse_util.py).
+Result<Unwrapped> take_torchrun(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
+  const auto noted = command.processes.note(
+      command.variables(),
+      {{"PET_NNODES", &ProcessCount::nodes}, {"PET_NPROC_PER_NODE", &ProcessCount::on_node}});
+  if (!noted) return tl::unexpected(noted.error());
+  ProcessCount& count = command.processes;
+  if (!count.on_node && !count.one_for_each_gpu) count.on_node = 1;
   return take_launcher(flags, rest, command);
 }
 
-Result<Unwrapped> take_torchrun(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
-  if (!flags.has("per-node")) command.processes_per_node = 1;
+Result<Unwrapped> take_deepspeed(const ReadFlags& flags, WrapperWords rest,
+                                 LaunchCommand& command) {
+  command.processes.one_for_each_gpu = true;
+  if (const auto noted = note_hosts(flags, command); !noted) return tl::unexpected(noted.error());
   return take_launcher(flags, rest, command);
 }
 
@@ -102,22 +144,10 @@ Result<Unwrapped> take_python(const ReadFlags& flags, WrapperWords rest, LaunchC
   return Unwrapped{launcher ? WrapperKind::wrapper : WrapperKind::module, rest};
 }
 
-void note_environment(const ReadFlags& flags, LaunchCommand& command) {
-  for (const GivenFlag& given : flags.given)
-    if (given.flag->meaning == "env")
-      if (auto variable = shell_assignment(given.values.front()))
-        command.environment.push_back(*std::move(variable));
-}
-
 /// What an image runs when the command begins with flags: its entry point.
 std::string entry_point(std::string_view image) {
-  if (image.find("vllm") != std::string_view::npos) return "vllm.entrypoints.openai.api_server";
-  if (image.find("llama.cpp") != std::string_view::npos) {
-    if (image.find(":light") != std::string_view::npos) return "llama-cli";
-    return image.find(":full") != std::string_view::npos ? "tools.sh" : "llama-server";
-  }
-  if (image.find("text-generation-inference") != std::string_view::npos)
-    return "text-generation-launcher";
+  for (const Word& known : data::image_programs())
+    if (image.find(known.theirs) != std::string_view::npos) return std::string(known.ours);
   return {};
 }
 
@@ -126,17 +156,16 @@ void note_container_gpus(const ReadFlags& flags, LaunchCommand& command) {
   std::string text = flags.value("gpus").value_or("all");
   std::erase(text, '"');
   if (text.starts_with("device=")) {
-    command.container_gpus = 1 + std::ranges::count(text, ',');
+    command.processes.granted = 1 + std::ranges::count(text, ',');
     return;
   }
   if (text.starts_with("count=")) text.erase(0, sizeof("count=") - 1);
   const auto value = whole_number(text.substr(0, text.find(',')));
-  if (value && *value > 0) command.container_gpus = *value;
+  if (value && *value > 0) command.processes.granted = *value;
 }
 
 /// `docker run IMAGE [command...]`: a command of flags goes to the image's entry point.
 Result<Unwrapped> take_docker(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
-  note_environment(flags, command);
   note_container_gpus(flags, command);
   const std::string image = rest.front();
   command.note_launcher("image", image);
@@ -176,11 +205,38 @@ Result<Unwrapped> take_shell(const ReadFlags& flags, WrapperWords rest, LaunchCo
   return script ? *script : Unwrapped{WrapperKind::program, rest};
 }
 
-Result<Unwrapped> take_tasks(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
-  note_environment(flags, command);
-  if (const auto noted = note_counts(flags, "tasks-per-node", "tasks", command); !noted)
-    return tl::unexpected(noted.error());
+Result<Unwrapped> take_mpirun(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
+  if (!command.gpus())
+    if (const auto noted = note_hosts(flags, command); !noted) return tl::unexpected(noted.error());
   return Unwrapped{WrapperKind::wrapper, rest};
+}
+
+Result<Unwrapped> take_batch(const ReadFlags&, WrapperWords rest, LaunchCommand& command) {
+  const auto script = unwrap_script_file(rest.front(), rest.subspan(1), command);
+  return script ? *script : Unwrapped{WrapperKind::program, rest};
+}
+
+/// axolotl starts a launcher, which starts axolotl.cli.train (cli/utils/train.py). The launcher's
+/// words stand behind a --; --num-processes may stand among axolotl's own.
+Result<Unwrapped> take_axolotl(const ReadFlags&, WrapperWords rest, LaunchCommand& command) {
+  std::vector<std::string> own, words{"accelerate", "launch"};
+  const auto end = std::ranges::find(rest, "--");
+  for (auto word = rest.begin(); word != end; ++word) {
+    const bool is_launcher = word->starts_with("--launcher");
+    if (!is_launcher && word->find("num-processes") == word->npos &&
+        word->find("num_processes") == word->npos) {
+      own.push_back(*word);
+      continue;
+    }
+    std::string value = word->substr(std::min(word->find('='), word->size() - 1) + 1);
+    if (value.empty() && word + 1 != end) value = *++word;
+    if (!is_launcher) words.insert(words.end(), {"--num_processes", value});
+    if (value == "torchrun" || value == "python") words = {value};
+  }
+  if (end != rest.end() && words.front() != "python")
+    words.insert(words.end(), end + 1, rest.end());
+  words.insert(words.end(), {"-m", "axolotl.cli.train"});
+  return with_words(std::move(words), own, WrapperKind::wrapper, command);
 }
 
 Result<Unwrapped> take_plain(const ReadFlags&, WrapperWords rest, LaunchCommand&) {
@@ -189,18 +245,23 @@ Result<Unwrapped> take_plain(const ReadFlags&, WrapperWords rest, LaunchCommand&
 
 constexpr auto kWrappers = std::to_array<Wrapper>({
     {"torchrun; torch.distributed.run; torch.distributed.launch", data::torchrun_flags,
-     take_torchrun},
-    {"tune run", data::torchrun_flags, take_tune},
+     take_torchrun, true},
+    {"tune run", data::torchrun_flags, take_tune, true},
     {"accelerate launch; accelerate-launch; accelerate.commands.launch", data::accelerate_flags,
-     take_accelerate},
-    {"deepspeed; deepspeed.launcher.runner", data::deepspeed_flags, take_launcher},
+     take_accelerate, true},
+    {"deepspeed; deepspeed.launcher.runner", data::deepspeed_flags, take_deepspeed, true},
+    {"axolotl train", nullptr, take_axolotl},
     {"python; python3", data::python_flags, take_python},
-    {"env", data::env_flags, take_plain},
     {"sh; bash", data::shell_flags, take_shell},
     {"tools.sh", nullptr, take_llama_tools},
     {"docker run; podman run", data::docker_flags, take_docker},
-    {"srun", data::srun_flags, take_tasks},
-    {"mpirun; mpiexec", data::mpirun_flags, take_tasks},
+    {"hf jobs run", data::hf_jobs_flags, take_docker},
+    {"hf jobs uv run", data::hf_jobs_flags, take_plain},
+    {"sbatch", data::srun_flags, take_batch},
+    {"srun; salloc", data::srun_flags, take_plain},
+    {"ray job submit; ray submit", data::ray_flags, take_plain},
+    {"mpirun; mpiexec", data::mpirun_flags, take_mpirun},
+    {"env", data::env_flags, take_plain},
     {"uv run; nohup; time; exec; sudo", data::plain_flags, take_plain},
 });
 
@@ -221,20 +282,45 @@ std::string wrapper_name(std::string_view word) {
 
 }  // namespace
 
+Result<void> note_batch_lines(std::string_view script, LaunchCommand& command) {
+  const std::vector<std::string> words = directive_words(script, "#SBATCH");
+  const Result<ReadFlags> flags =
+      read_flags(words, data::srun_flags().flags, {.program = "sbatch", .unknown_pass = true});
+  if (!flags) return tl::unexpected(flags.error());
+  if (const auto noted = note_said(*flags, command); !noted) return noted;
+  const ProcessCount& count = command.processes;
+  const std::optional<std::int64_t> tasks = command.gpus();
+  for (const auto& [name, value] : {std::pair{"SLURM_NNODES", count.nodes},
+                                    {"SLURM_JOB_NUM_NODES", count.nodes},
+                                    {"SLURM_GPUS_ON_NODE", count.granted},
+                                    {"SLURM_GPUS_PER_NODE", count.granted},
+                                    {"SLURM_NTASKS_PER_NODE", count.on_node},
+                                    {"SLURM_NTASKS", tasks}})
+    if (value) command.environment.emplace_back(name, fmt::format("{}", *value));
+  return {};
+}
+
 Result<Unwrapped> unwrap_once(WrapperWords words, LaunchCommand& command) {
   const std::string name = wrapper_name(words.front());
-  const Wrapper* const of_two =
-      words.size() > 1 ? find_wrapper(fmt::format("{} {}", name, words[1])) : nullptr;
-  const Wrapper* const wrapper = of_two ? of_two : find_wrapper(name);
+  std::string typed = name;
+  const Wrapper* wrapper = nullptr;
+  std::size_t length = 0;
+  for (std::size_t n = 1; n <= std::min(words.size(), kMostWords); ++n) {
+    if (n > 1) typed += " " + words[n - 1];
+    if (const Wrapper* longer = find_wrapper(typed)) wrapper = longer, length = n;
+  }
   if (!wrapper) return Unwrapped{WrapperKind::program, words};
-  words = words.subspan(of_two ? 2 : 1);
+  words = words.subspan(length);
   Result<ReadFlags> flags = ReadFlags{};
   if (wrapper->flags)
     flags = read_flags(words, wrapper->flags().flags, {.program = name, .stop_at_operand = true});
   if (!flags) return tl::unexpected(flags.error());
+  if (wrapper->launches) command.processes.start_afresh();
+  if (const auto noted = note_said(*flags, command); !noted) return tl::unexpected(noted.error());
   command.remarks.add(remarks_of(*flags, name));
   words = words.subspan(flags->end);
-  if (words.empty() && wrapper->take != take_tune) return Unwrapped{WrapperKind::program, {}};
+  if (words.empty() && wrapper->take != take_tune && wrapper->take != take_axolotl)
+    return Unwrapped{WrapperKind::program, {}};
   return wrapper->take(*flags, words, command);
 }
 

@@ -32,6 +32,10 @@ std::optional<Unwrapped> unwrap_script_file(const std::string& path,
                                             std::span<const std::string> given,
                                             LaunchCommand& command);
 
+/// The lines `#SBATCH --nodes=2` of a script, which sbatch reads as words of its own, and the
+/// variables that Slurm sets from them.
+Result<void> note_batch_lines(std::string_view script, LaunchCommand& command);
+
 /// Notes in the command what accelerate's own configuration says (`accelerate launch --config_file
 /// cfg.yaml`, accelerate 1.15, commands/config/config_args.py): the same things as its flags, under
 /// the same names. Flags, noted later, override it.

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "model/catalog_rows.h"
+#include "model/model_name.h"
 
 namespace memtape {
 namespace {
@@ -44,6 +45,12 @@ const CatalogEntry* find_model(std::string_view name) {
 }
 
 std::string model_suggestion(std::string_view name) {
+  const CatalogEntry* const base = base_of(name);
+  const bool is_all = base && last_part(*base).size() == name.size() - (name.rfind('/') + 1);
+  if (base && is_all) return "did you mean " + std::string(base->id) + "?";
+  if (base)
+    return "if it is made from " + std::string(base->id) +
+           ", give that, which the catalog has; a config.json would do, too";
   std::vector<std::string_view> names;
   const bool whole = name.find('/') != std::string_view::npos;
   for (const CatalogEntry& entry : data::models())

@@ -36,7 +36,8 @@ std::span<const CatalogEntry> model_catalog();
 /// ignored. It is null if there is none.
 const CatalogEntry* find_model(std::string_view name);
 
-/// "did you mean meta-llama/Llama-3.1-8B?", or "see memtape models" if no name is near.
+/// The model from which one of that name may be made, "did you mean meta-llama/Llama-3.1-8B?", or
+/// "see memtape models" if no name is near.
 std::string model_suggestion(std::string_view name);
 
 }  // namespace memtape

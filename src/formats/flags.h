@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "formats/remarks.h"
 
-namespace memtape::launch {
+namespace memtape {
 
 /// How many words follow a flag: none, one, one or none, or all words up to the next flag.
 enum class Arity : std::uint8_t { none, one, optional, many };
@@ -82,4 +82,4 @@ Result<void> no_operands(const ReadFlags& flags, std::string_view program);
 /// modelled" for each such flag.
 Remarks remarks_of(const ReadFlags& flags, std::string_view program);
 
-}  // namespace memtape::launch
+}  // namespace memtape

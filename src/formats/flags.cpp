@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/flags.h"
+#include "formats/flags.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/typed_number.h"
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 /// Options of memtape that no program read here has, though --gpu may be the beginning of one.
@@ -186,4 +186,4 @@ Remarks remarks_of(const ReadFlags& flags, std::string_view program) {
   return remarks;
 }
 
-}  // namespace memtape::launch
+}  // namespace memtape

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/model_name.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "base/letter_case.h"
+
+namespace memtape {
+namespace {
+
+bool is_hash(std::string_view part) {
+  constexpr std::size_t kShortest = 7;
+  return part.size() >= kShortest && std::ranges::all_of(part, [](unsigned char c) {
+           return std::isxdigit(c) != 0 && std::isupper(c) == 0;
+         });
+}
+
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find_first_of("/\\"), path.size());
+    if (end > 0) parts.emplace_back(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return parts;
+}
+
+/// "Q4_K_M", "IQ2_XXS", "BF16", "MXFP4" ... as the names of files write them.
+bool is_file_type(std::string_view word) {
+  const std::string text = lower_case(std::string(word));
+  if (text == "f16" || text == "f32" || text == "bf16" || text.starts_with("mxfp4")) return true;
+  const std::string_view digits = std::string_view(text).substr(text.starts_with("iq") ? 2 : 1);
+  return (text.starts_with('q') || text.starts_with("iq")) && !digits.empty() &&
+         std::isdigit(static_cast<unsigned char>(digits.front())) != 0;
+}
+
+/// Takes ".gguf", the number of a split and the file type off.
+void take_gguf_endings(std::string& name, std::string& type) {
+  constexpr std::string_view kGguf = ".gguf", kOf = "-of-";
+  if (!name.ends_with(kGguf)) return;
+  name.resize(name.size() - kGguf.size());
+  if (const std::size_t of = name.rfind(kOf); of != std::string::npos)
+    name.resize(name.rfind('-', of - 1));
+  // The type is the last word; it may hold underscores itself.
+  for (std::size_t at = name.size(); at-- > 0;) {
+    if (name[at] != '-' && name[at] != '.' && name[at] != '_') continue;
+    if (!is_file_type(std::string_view(name).substr(at + 1))) continue;
+    type = file_type_named(std::string_view(name).substr(at + 1));
+    name.resize(at);
+    break;
+  }
+  if (name.ends_with("-UD")) name.resize(name.size() - 3);
+}
+
+const CatalogEntry* entry_named(std::string name) {
+  constexpr std::string_view kCached = "models--";
+  if (name.starts_with(kCached)) {
+    name.erase(0, kCached.size());
+    if (const std::size_t at = name.find("--"); at != std::string::npos) name.replace(at, 2, "/");
+  }
+  for (const std::string_view ending : {"-GGUF", "-gguf"})
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  if (const CatalogEntry* entry = find_model(name)) return entry;
+  const std::size_t underscore = name.find('_');  // "Qwen_Qwen3-8B"
+  if (underscore == std::string::npos) return nullptr;
+  return find_model(name.replace(underscore, 1, "/"));
+}
+
+}  // namespace
+
+std::string file_type_named(std::string_view name) {
+  std::string type = upper_case(std::string(name));
+  if (type.starts_with("UD-")) type.erase(0, 3);
+  if (type == "MXFP4") return "MXFP4_MOE";
+  if (!type.ends_with("_K_XL")) return type;
+  type.resize(type.size() - 3);
+  if (type == "Q8_K") return "Q8_0";
+  return type == "Q2_K" || type == "Q6_K" ? type : type + "_M";
+}
+
+PathModel model_of_path(std::string_view path) {
+  std::vector<std::string> parts = parts_of(path);
+  while (!parts.empty() && (is_hash(parts.back()) || parts.back() == "snapshots")) parts.pop_back();
+  PathModel found;
+  if (parts.empty()) return found;
+  std::string last = std::move(parts.back());
+  parts.pop_back();
+  const bool is_file = last.ends_with(".gguf");
+  take_gguf_endings(last, found.file_type);
+  if (!parts.empty()) found.entry = find_model(parts.back() + "/" + last);
+  if (!found.entry) found.entry = entry_named(std::move(last));
+  if (!found.entry && is_file && !parts.empty()) found.entry = entry_named(parts.back());
+  return found;
+}
+
+bool is_path(std::string_view words) {
+  if (words.empty()) return false;
+  if (words.front() == '.' || words.front() == '/' || words.front() == '~') return true;
+  return words.find('\\') != std::string_view::npos || words.ends_with(".gguf") ||
+         words.find("models--") != std::string_view::npos || std::ranges::count(words, '/') > 1;
+}
+
+const CatalogEntry* base_of(std::string_view name) {
+  const std::string whole = lower_case(std::string(name.substr(name.rfind('/') + 1)));
+  const auto is_border = [&](std::size_t at) {
+    return at >= whole.size() || std::string_view("-_. ").find(whole[at]) != std::string_view::npos;
+  };
+  const CatalogEntry* best = nullptr;
+  std::size_t longest = 0;
+  for (const CatalogEntry& entry : model_catalog()) {
+    const std::string part = lower_case(std::string(entry.id.substr(entry.id.find('/') + 1)));
+    const std::size_t at = whole.find(part);
+    if (at == std::string::npos || part.size() <= longest) continue;
+    if ((at > 0 && !is_border(at - 1)) || !is_border(at + part.size())) continue;
+    best = &entry;
+    longest = part.size();
+  }
+  return best;
+}
+
+}  // namespace memtape

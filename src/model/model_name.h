@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of models that say which model of the catalog is meant, though they are not its id: a path
+// on another machine ends in the name of its model, and a fine-tune or a quantized copy holds the
+// name of the model that it was made from.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/catalog.h"
+
+namespace memtape {
+
+/// The model that a path names.
+struct PathModel {
+  const CatalogEntry* entry = nullptr;  ///< null: the catalog has none of that name
+  std::string file_type;                ///< that of a .gguf file: "Q4_K_M"
+};
+
+/// Reads "/data/models/Qwen3-8B", "hub/models--Qwen--Qwen3-8B/snapshots/1a2b3c4",
+/// "/models/Qwen3-8B-Q4_K_M-00001-of-00002.gguf" or "/models/Qwen_Qwen3-8B-GGUF".
+PathModel model_of_path(std::string_view path);
+
+/// The type of llama-quantize for one that names of files have, in upper case: UD-Q4_K_XL, a mix of
+/// Unsloth's own, is nearest to Q4_K_M.
+std::string file_type_named(std::string_view type);
+
+/// Whether words mean a file or a folder: "/x", "./x", "~/x", "C:\x", "x.gguf", a folder of a
+/// cache.
+bool is_path(std::string_view words);
+
+/// The entry whose name the last part of `name` holds between its words; the longest one. It is
+/// null if there is none: Org/Qwen3-8B-my-finetune is made from Qwen/Qwen3-8B.
+const CatalogEntry* base_of(std::string_view name);
+
+}  // namespace memtape
