@@ -52,13 +52,22 @@ def models(folder):
     rows.sort(key=lambda row: row["id"].lower())
     if len({row["id"].lower() for row in rows}) != len(rows):
         sys.exit("data/models/INDEX.jsonl: two models of one name")
+    others = [row for row in rows if "same_as" in row]
+    rows = [row for row in rows if "same_as" not in row]
+    place = {row["id"]: i for i, row in enumerate(rows)}
+    for row in others:
+        if row["same_as"] not in place:
+            sys.exit(f'data/models/INDEX.jsonl: {row["id"]} is the same as {row["same_as"]}, which is no model')
+    same = "".join(f'  {{{text(row["id"])}, {place[row["same_as"]]}}},\n' for row in others)
     last_part = sorted(range(len(rows)), key=lambda i: rows[i]["id"].split("/")[-1].lower())
     body = "".join(model_row(row, folder) for row in rows)
     return (
         f'{HEAD}#include "model/catalog_rows.h"\n\nnamespace memtape::data {{\n\n'
         f"constexpr CatalogEntry kModels[] = {{\n{body}}};\n\n"
         f"constexpr std::uint16_t kByLastPart[] = {{{', '.join(map(str, last_part))}}};\n\n"
+        f"constexpr SameModel kSameModels[] = {{\n{same}}};\n\n"
         "std::span<const CatalogEntry> models() { return kModels; }\n"
+        "std::span<const SameModel> same_models() { return kSameModels; }\n"
         "std::span<const std::uint16_t> models_by_last_part() { return kByLastPart; }\n\n}  // namespace memtape::data\n"
     )
 

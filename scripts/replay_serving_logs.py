@@ -131,6 +131,8 @@ def quantization(row):
 def catalog_config(model):
     for line in (ROOT / "data/models/INDEX.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
+        if entry["id"] == model and "same_as" in entry:
+            return catalog_config(entry["same_as"])
         if entry["id"] == model:
             return json.loads((ROOT / "data/models" / entry["file"]).read_text(encoding="utf-8"))
     raise Left(f"{model} is not in the catalog")

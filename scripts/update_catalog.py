@@ -8,7 +8,9 @@ FOLDER holds INDEX.jsonl, one model a line, and the files it names:
     {"id": "org/name", "file": "org__name.json", "params_exact": 1234, "params_hub_total": 1300,
      "params_source": "...", "config_source": "...", "note": "..."}
 Only id and file are required. --strip removes what matches from the source texts (a curator's private notes).
-The result is sorted, one spelling of JSON throughout, so that the same folder always gives the same bytes.
+The result is sorted, one spelling of JSON throughout, so that the same folder always gives the same bytes. Models that the
+folder does not have stay as they are. A line {"id": "org/name", "same_as": "org/other", "config_source": "..."} has no file: its
+configuration differs from the other's in nothing that memory depends on.
 """
 
 import argparse
@@ -32,7 +34,11 @@ def entry(row, strip):
     """One line of our index from one line of theirs."""
     if not ID.fullmatch(row["id"]):
         sys.exit(f"{row['id']}: not a hub id (org/name)")
-    ours = {"id": row["id"], "file": row["id"].replace("/", "__") + ".json"}
+    ours = {"id": row["id"]}
+    if "same_as" in row:
+        ours["same_as"] = row["same_as"]
+    else:
+        ours["file"] = row["id"].replace("/", "__") + ".json"
     for field, theirs in FIELDS.items():
         value = row.get(theirs, row.get(field))
         if isinstance(value, str) and strip:
@@ -50,15 +56,22 @@ def main():
 
     lines = (args.folder / "INDEX.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines if line.strip()]
-    configs = {row["id"]: json.loads((args.folder / row["file"]).read_text(encoding="utf-8")) for row in rows}
-    entries = sorted((entry(row, args.strip) for row in rows), key=lambda ours: ours["id"].lower())
+    configs = {row["id"]: json.loads((args.folder / row["file"]).read_text(encoding="utf-8")) for row in rows if "file" in row}
+    known = {row["id"] for row in rows}
+    index = DATA / "INDEX.jsonl"
+    held = [json.loads(line) for line in index.read_text(encoding="utf-8").splitlines()] if index.exists() else []
+    kept_rows = [row for row in held if row["id"] not in known]
+    configs |= {row["id"]: json.loads((DATA / row["file"]).read_text(encoding="utf-8")) for row in kept_rows if "file" in row}
+    entries = sorted([entry(row, args.strip) for row in rows] + kept_rows, key=lambda ours: ours["id"].lower())
 
     DATA.mkdir(parents=True, exist_ok=True)
-    kept = {ours["file"] for ours in entries}
+    kept = {ours["file"] for ours in entries if "file" in ours}
     for old in DATA.glob("*.json"):
         if old.name not in kept:
             old.unlink()
     for ours in entries:
+        if "file" not in ours:
+            continue
         text = json.dumps(configs[ours["id"]], indent=1, ensure_ascii=False) + "\n"
         (DATA / ours["file"]).write_text(text, encoding="utf-8")
     index = "".join(json.dumps(ours, ensure_ascii=False) + "\n" for ours in entries)

@@ -23,6 +23,22 @@ std::string_view last_part(const CatalogEntry& entry) {
   return entry.id.substr(entry.id.find('/') + 1);
 }
 
+bool is_same(std::string_view a, std::string_view b) { return !before(a, b) && !before(b, a); }
+
+/// The row of another model that is the same, by its id or by its last part.
+const CatalogEntry* find_same(std::string_view name) {
+  const bool whole = name.find('/') != std::string_view::npos;
+  const CatalogEntry* found = nullptr;
+  for (const data::SameModel& same : data::same_models()) {
+    const std::string_view id = whole ? same.id : same.id.substr(same.id.find('/') + 1);
+    if (!is_same(id, name)) continue;
+    const CatalogEntry* const row = &data::models()[same.row];
+    if (found && found != row) return nullptr;
+    found = row;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::span<const CatalogEntry> model_catalog() { return data::models(); }
@@ -39,7 +55,7 @@ const CatalogEntry* find_model(std::string_view name) {
     return before(last_part(rows[i]), part);
   };
   const auto first = std::lower_bound(order.begin(), order.end(), name, part_before);
-  if (first == order.end() || before(name, last_part(rows[*first]))) return nullptr;
+  if (first == order.end() || before(name, last_part(rows[*first]))) return find_same(name);
   const bool unique = first + 1 == order.end() || before(name, last_part(rows[*(first + 1)]));
   return unique ? &rows[*first] : nullptr;
 }

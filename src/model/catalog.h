@@ -32,8 +32,9 @@ struct CatalogEntry {
 /// Every entry, sorted by id.
 std::span<const CatalogEntry> model_catalog();
 
-/// The entry with that id, or the only one whose last part ("Llama-3.1-8B") is that name. Case is
-/// ignored. It is null if there is none.
+/// The entry with that id, or the only one whose last part ("Llama-3.1-8B") is that name, or the one
+/// that is the same as the model of that name (data/models). Case is ignored. It is null if there
+/// is none.
 const CatalogEntry* find_model(std::string_view name);
 
 /// The model from which one of that name may be made, "did you mean meta-llama/Llama-3.1-8B?", or
