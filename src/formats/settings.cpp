@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/edit_distance.h"
 #include "base/letter_case.h"
@@ -119,11 +120,23 @@ bool Settings::says(std::string_view name) const {
 }
 
 void Settings::fail(const GivenSetting& setting, std::string what, std::string hint) {
-  fail(bad_input(std::move(what), setting.where, std::move(hint)));
+  if (std::ranges::find(failures_, setting.where, &Error::where) == failures_.end())
+    failures_.push_back({ErrorKind::bad_input, std::move(what), setting.where, std::move(hint)});
 }
 
 void Settings::fail(tl::unexpected<Error> error) {
-  if (!failure_) failure_ = std::move(error.value());
+  if (failures_.empty()) failures_.push_back(std::move(error.value()));
+}
+
+std::optional<Error> Settings::failure() const {
+  if (failures_.empty()) return std::nullopt;
+  if (failures_.size() == 1) return failures_.front();
+  std::vector<std::string> lines;
+  for (const Error& failure : failures_) lines.push_back(failure.line());
+  return Error{failures_.front().kind,
+               fmt::format("{} faults: {}", lines.size(), fmt::join(lines, "; ")),
+               {},
+               {}};
 }
 
 bool Settings::on(std::string_view name, bool otherwise) {

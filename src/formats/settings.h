@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings: what a command line or a configuration file sets, by name, each with its place. Readers
-// ask for the settings that they know, with their types. The first value that is not usable is kept
-// for the message, and so is the first name that nobody knows.
+// ask for the settings that they know, with their types. Values that are not usable and names that
+// nobody knows are kept for the message, which tells all of them.
 #pragma once
 
 #include <cstdint>
@@ -74,15 +74,17 @@ class Settings {
   /// misspelt). It returns a line for each name that is ignored or whose effect is not modelled.
   Remarks check_names(const KnownNames& known);
 
-  /// Records a failure. Only the first one is kept.
+  /// Records what is wrong with a setting. Each has one failure at most.
   void fail(const GivenSetting& setting, std::string what, std::string hint = {});
+  /// Records what is wrong otherwise, unless something was before, from which it may follow.
   void fail(tl::unexpected<Error> error);
-  const std::optional<Error>& failure() const { return failure_; }
+  /// All failures as one.
+  std::optional<Error> failure() const;
   std::span<const GivenSetting> all() const { return settings_; }
 
  private:
   std::vector<GivenSetting> settings_;
-  std::optional<Error> failure_;
+  std::vector<Error> failures_;
 };
 
 /// The value as memtape's options take it: a scalar as it is written (a switch as true or false),

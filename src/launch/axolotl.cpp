@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/typed_number.h"
 #include "launch/programs.h"
 #include "launch/trainer_program.h"
 #include "launch/words.h"
@@ -100,13 +101,26 @@ void add_adapter(const std::string& dtype, Reading& reading) {
   if (named && named->value.kind == YamlNode::Kind::scalar) pattern = std::move(targets.front());
   if (settings.on("lora_target_linear")) targets = {"all-linear"}, pattern.clear();
   add_lora(reading.members("peft"), targets, pattern, reading);
-  if (add_loaded_bits({.double_quant = true, .compute_dtype = dtype}, reading))
+  // loaders/model.py, _set_quantization_config
+  if (add_loaded_bits({.double_quant = true, .compute_dtype = dtype, .storage = "bfloat16"},
+                      reading))
     reading.translation.add("prepare_model_for_kbit_training", "false");
+  if (!settings.says("quantize_moe_experts")) return;
+  reading.add_options("experts");
+  if (is_sharded(settings) || settings.says("deepspeed") || !settings.on("load_in_4bit"))
+    settings.fail(*settings.find("quantize_moe_experts"),
+                  "is modelled with load_in_4bit and without shards",
+                  "load_in_4bit: true, without fsdp and deepspeed");
 }
 
 void add_attention_choice(Reading& reading) {
-  if (reading.settings.find("attn_implementation"))
-    return add_attention("attn_implementation", reading);
+  if (const GivenSetting* said = reading.settings.find("attn_implementation")) {
+    const std::string_view nearest = meaning_of(said->value.text, data::axolotl_attention());
+    if (nearest.empty()) return add_attention("attn_implementation", reading);
+    reading.translation.add("attention", nearest);
+    return reading.not_modelled(fmt::format("{}: the kernel of {} is counted as that of {}",
+                                            said->where, said->value.text, nearest));
+  }
   if (reading.settings.on("flash_attention")) reading.translation.add("attention", "flash");
   if (reading.settings.on("eager_attention")) reading.translation.add("attention", "eager");
 }
@@ -219,16 +233,50 @@ void add_reinforcement(TrainerConfig trainer, Reading& reading, Settings& argume
     arguments.set_text("loss_type", rl.value.text, rl.where);
 }
 
-/// gradient_checkpointing may also be "offload" or "offload_disk"; freeze_layers_except() before
-/// peft freezes all of the base.
-void check_unmodelled(Settings& settings) {
+/// activation_offloading, or gradient_checkpointing: offload, which it replaces: trl's
+/// OffloadActivations around the step, in the place of recomputing where adapters are trained.
+void add_offloading(Reading& reading) {
+  Settings& settings = reading.settings;
   const std::string checkpointing = settings.text("gradient_checkpointing").value_or("");
-  if (checkpointing.starts_with("offload"))
-    settings.fail(*settings.find("gradient_checkpointing"),
-                  "activations in host memory are not modelled", "true or false");
-  if (settings.says("unfrozen_parameters") && !settings.says("adapter"))
-    settings.fail(*settings.find("unfrozen_parameters"),
-                  "training a part of the model is not modelled", "an adapter, or leave it out");
+  const bool is_old = checkpointing.starts_with("offload");
+  if (!is_old && !settings.says("activation_offloading")) return;
+  if (is_old) settings.set_text("gradient_checkpointing", "true", "gradient_checkpointing");
+  if (!settings.on("gradient_checkpointing"))
+    settings.fail(*settings.find("activation_offloading"), "axolotl wants checkpointing beside it",
+                  "gradient_checkpointing: true");
+  reading.not_modelled(
+      "activation_offloading: what host memory takes of the layers' inputs is counted on the GPU, "
+      "as gradient_checkpointing keeps them");
+}
+
+/// "model.layers.1[0-9].mlp.*", "^model.embed_tokens.weight$[:32000]": expressions over names, of
+/// which the rows at the end only spare some of the gradients (LayerNamePattern).
+void add_unfrozen_parameters(Reading& reading) {
+  std::vector<std::string> expressions;
+  for (std::string text : reading.settings.words("unfrozen_parameters")) {
+    const std::size_t open = text.rfind('[');
+    if (text.ends_with(']') && text.find_first_not_of("0123456789:", open + 1) + 1 == text.size())
+      text.resize(open);
+    expressions.push_back(fmt::format("({})", text));
+  }
+  // An adapter freezes the base anyway.
+  if (!expressions.empty() && !reading.settings.says("adapter"))
+    reading.translation.add("unfrozen_parameters", fmt::format("{}", fmt::join(expressions, "|")));
+}
+
+/// How long a sequence is on a GPU: context_parallel_size GPUs share each.
+std::int64_t length_on_gpu(Reading& reading) {
+  const std::int64_t length = reading.settings.whole("sequence_len").value_or(512);
+  for (const SaidRow& said : said_rows(reading.rows(), "split", reading.settings)) {
+    const std::int64_t degree = whole_number(said.value).value_or(1);
+    if (degree < 2) continue;
+    reading.not_modelled(
+        fmt::format("{} {}: each GPU holds its part of every sequence; what ring attention "
+                    "exchanges is not counted",
+                    said.row->setting, degree));
+    return (length + degree - 1) / degree;
+  }
+  return length;
 }
 
 void warn_of_sequences(TrainerConfig trainer, Reading& reading) {
@@ -247,8 +295,7 @@ void say_axolotl(Reading& reading) {
   const TrainerConfig trainer = trainer_of(settings);
   reading.take_model(settings.text("base_model"), "base_model: MODEL",
                      reading.command.arguments.front());
-  check_unmodelled(settings);
-  if (settings.failure()) return;
+  add_offloading(reading);
   Settings arguments;
   rename("argument", reading, arguments);
   add_reinforcement(trainer, reading, arguments);
@@ -267,7 +314,8 @@ void say_axolotl(Reading& reading) {
   add_plugins(trainer, reading);
   add_lora_kernels(trainer, reading);
   if (trainer && trainer != &transformers::kGrpo) reading.add_default("max_length", "512");
-  if (!trainer) translation.add("sequence-length", settings.whole("sequence_len").value_or(512));
+  if (!trainer) translation.add("sequence-length", length_on_gpu(reading));
+  add_unfrozen_parameters(reading);
   if (dtype != "float32" && !settings.on("flash_attention") && keeps_float32(settings))
     reading.not_modelled(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "

@@ -10,6 +10,7 @@
 #include "base/comma_list.h"
 #include "base/text.h"
 #include "base/typed_number.h"
+#include "formats/assignments.h"
 #include "launch/programs.h"
 #include "launch/reading.h"
 #include "launch/words.h"
@@ -18,34 +19,6 @@ namespace memtape::launch {
 namespace {
 
 bool is_config(std::string_view word) { return word.ends_with(".py"); }
-
-/// 5 * 8, as the shipped files write it; anything else as it stands, without quotes.
-std::string python_value(std::string_view text) {
-  std::int64_t product = 1;
-  for (const std::string_view factor : parts_between(text, '*')) {
-    const std::optional<std::int64_t> number = whole_number(trimmed(factor));
-    if (!number) {
-      const bool quoted = text.size() > 1 && (text.front() == '\'' || text.front() == '"');
-      return std::string(quoted ? text.substr(1, text.size() - 2) : text);
-    }
-    product *= *number;
-  }
-  return fmt::format("{}", product);
-}
-
-/// `name = value  # why`, a line each.
-void set_assignments(std::string_view text, std::string_view file, Settings& settings) {
-  int line = 0;
-  for (std::string_view row : parts_between(text, '\n')) {
-    ++line;
-    row = row.substr(0, row.find('#'));
-    const std::size_t equals = row.find('=');
-    if (equals == std::string_view::npos || row.front() == ' ') continue;
-    const std::string_view name = trimmed(row.substr(0, equals));
-    settings.set_text(name, python_value(trimmed(row.substr(equals + 1))),
-                      fmt::format("{}: {}", place_in(file, line), name));
-  }
-}
 
 Result<Settings> read_nanogpt(const LaunchCommand& command, const WordStyle&) {
   Settings settings;

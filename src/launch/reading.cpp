@@ -149,8 +149,8 @@ Result<Translation> translate(const SettingsProgram& program, const LaunchComman
     if (row.group == "value")
       reading.settings.check_number(row.setting, row.kind == RowKind::whole);
   if (program.checks_names) reading.translation.remarks.add(reading.settings.check_names(known));
-  if (!reading.settings.failure()) program.say(reading);
-  if (reading.settings.failure()) return tl::unexpected(*reading.settings.failure());
+  program.say(reading);
+  if (auto failure = reading.settings.failure()) return tl::unexpected(*std::move(failure));
   return std::move(reading.translation);
 }
 

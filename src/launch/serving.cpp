@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/typed_number.h"
+#include "formats/config_words.h"
 #include "launch/programs.h"
 
 namespace memtape::launch {
@@ -126,7 +127,7 @@ Result<Translation> translate(const ServerProgram& server, const LaunchCommand& 
   const std::string_view name = server.name.empty() ? command.program : server.name;
   const std::span<const Flag> table = server.flags();
   Result<std::vector<std::string>> words = command.arguments;
-  if (server.is_python) words = with_config_file(command, table);
+  if (server.is_python) words = with_config_file(command.arguments, table, *command.files);
   if (!words) return tl::unexpected(words.error());
   if (server.words) words = server.words(std::move(*words));
   const Result<ReadFlags> typed = read_flags(*words, table,

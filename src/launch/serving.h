@@ -48,13 +48,6 @@ struct ServerProgram {
 };
 Result<Translation> translate(const ServerProgram& server, const LaunchCommand& command);
 
-/// The command's own words, with the words of the file before all others and without `--config
-/// FILE`. The file is a YAML mapping whose keys are flags (vllm/utils/argparse_utils.py,
-/// _pull_args_from_config; sglang/srt/server_args_config_parser.py, ConfigArgumentMerger). `table`
-/// says which switches have a `--no-` form.
-Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
-                                                  std::span<const Flag> table);
-
 /// Reads variables that begin with `prefix` as the flags that they are named after.
 ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
                          std::span<const Flag> table);

@@ -14,6 +14,16 @@
 namespace memtape::launch {
 namespace {
 
+/// A configuration that is not here, though a program ships one of that name.
+void take_shipped_config(std::string& file, Reading& reading) {
+  const std::string_view shipped =
+      meaning_of(file.substr(file.rfind('/') + 1), data::shipped_ds_configs());
+  if (shipped.empty()) return;
+  reading.warn(
+      fmt::format("{}: not here, taken to be the one that axolotl or LLaMA-Factory ships", file));
+  file = shipped;
+}
+
 void add_argument(const GivenSetting& setting, Reading& reading) {
   std::vector<std::string> values{option_text(setting.value)};
   if (setting.name == "loss_type" && setting.value.kind == YamlNode::Kind::sequence) {
@@ -22,6 +32,8 @@ void add_argument(const GivenSetting& setting, Reading& reading) {
   }
   if (setting.name == "deepspeed" && values.front() == "true")
     return reading.settings.fail(setting, "names no file", "--deepspeed ds_config.json");
+  if (setting.name == "deepspeed" && !reading.command.files->read(values.front()))
+    take_shipped_config(values.front(), reading);
   for (const std::string& value : values)
     reading.translation.add(setting.name, value, setting.where);
 }
@@ -143,7 +155,8 @@ void add_quantization(const QuantizationWords& quantization, Reading& reading) {
     config.add("load_in_4bit", true)
         .add("bnb_4bit_quant_type", quantization.type)
         .add("bnb_4bit_use_double_quant", quantization.double_quant)
-        .add("bnb_4bit_compute_dtype", quantization.compute_dtype);
+        .add("bnb_4bit_compute_dtype", quantization.compute_dtype)
+        .add("bnb_4bit_quant_storage", quantization.storage);
   reading.translation.add("quantization", config.text());
 }
 

@@ -31,7 +31,7 @@ void add_lora(JsonObject config, const std::vector<std::string>& targets, std::s
 struct QuantizationWords {
   int bits = 4;
   bool double_quant = false;
-  std::string type = "nf4", compute_dtype = "float32";
+  std::string type = "nf4", compute_dtype = "float32", storage = "uint8";
 };
 void add_quantization(const QuantizationWords& quantization, Reading& reading);
 /// Adds what load_in_4bit and load_in_8bit say. It returns false if neither is on.

@@ -10,7 +10,7 @@ Parametrized::Parametrized(const ModuleNode& node, const Tensor& parameter)
   parametrization_ = patch->activate(parameter);
   if (!parametrization_) return;
   given_.emplace(this);
-  const Tensor checked = parametrization_->forward();
+  if (!parametrization_->is_registered()) const Tensor checked = parametrization_->forward();
 }
 
 Tensor value_of(const Tensor& parameter) {

@@ -18,6 +18,8 @@ class Parametrization {
  public:
   virtual ~Parametrization() = default;
   virtual Tensor forward() = 0;
+  /// Whether it was registered for good, and not for this forward: torch checks it only then.
+  virtual bool is_registered() const { return false; }
 };
 
 /// The patch of a module whose parameters a library parametrizes while the module runs. Only
@@ -34,6 +36,8 @@ class Parametrized {
  public:
   static constexpr ghost::Slot kSlot = ghost::Slot::parametrized;
   Parametrized(const ModuleNode& node, const Tensor& parameter);
+  /// Whether the parameter is read through a function.
+  bool is_active() const { return parametrization_ != nullptr; }
 
  private:
   friend Tensor value_of(const Tensor& parameter);

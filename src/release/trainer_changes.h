@@ -66,4 +66,11 @@ inline constexpr Change kZeroFlattensOnDevice{
     "more; before, and where it does not, by way of the host.",
     "runtime/zero/stage_1_and_2.py:DeepSpeedZeroOptimizer.__init__, pull request 7828"};
 
+inline constexpr Change kQuantizedBaseStaysUnderFsdp{
+    Package::transformers,
+    {5, 0, 0},
+    "Under FSDP, what bitsandbytes has quantized stays on the GPU; before, it moved to host "
+    "memory, tensor by tensor.",
+    "modeling_utils.py:_load_state_dict_into_meta_model"};
+
 }  // namespace memtape::changes

@@ -61,13 +61,15 @@ TEST(Settings, the_last_value_counts_and_null_is_none) {
   EXPECT_FALSE(settings->failure().has_value());
 }
 
-TEST(Settings, the_first_value_that_will_not_do_is_kept) {
-  Result<Settings> settings = read_settings("a: x\nb: y\n", "f.yaml");
+TEST(Settings, all_values_that_will_not_do_are_told) {
+  Result<Settings> settings = read_settings("a: x\nb: maybe\n", "f.yaml");
   ASSERT_TRUE(settings.has_value());
   settings->whole("a");
   settings->on("b");
   ASSERT_TRUE(settings->failure().has_value());
-  EXPECT_EQ(settings->failure()->line(), "f.yaml:1: a: unusable value \"x\" (a whole number)");
+  EXPECT_EQ(settings->failure()->line(),
+            "2 faults: f.yaml:1: a: unusable value \"x\" (a whole number); "
+            "f.yaml:2: b: unusable value \"maybe\" (true or false)");
 }
 
 }  // namespace

@@ -112,8 +112,9 @@ Tensor ExpertsLayout::default_apply_gate(const Tensor& gate_up_out, const nn::Ac
 
 Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
                         const Tensor& top_k_weights) {
-  if (are_packed()) return packed_forward(hidden_states, top_k_index, top_k_weights);
   const nn::Parametrized down(node(), down_.weight), gate_up(node(), gate_up_.weight);
+  if (!gate_up.is_active() && are_packed())
+    return packed_forward(hidden_states, top_k_index, top_k_weights);
   const bool batched = implementation_ == ExpertsImplementation::batched_mm || is_decoding();
   if (implementation_ == ExpertsImplementation::eager)
     return eager_forward(hidden_states, top_k_index, top_k_weights);

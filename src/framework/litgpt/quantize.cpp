@@ -12,7 +12,7 @@ void quantize_linear(nn::Linear& layer, const Quantize& how) {
   const ghost::Tensor w = layer.weight.to(DType::float16);
   ghost::Tensor dynamic_map;
   auto [packed, state] = transformers::quantize_4bit(w, {.nested = how.double_quant}, dynamic_map);
-  transformers::take_packed_weight(layer, packed);
+  transformers::take_packed_weight(layer.weight, packed);
   layer.kernel = std::make_unique<transformers::Linear4Bit>(
       std::move(state), how.compute_dtype,
       transformers::Products4Bit{.always_dequantize = true, .keep_inputs = how.before_0_5});

@@ -4,6 +4,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/session.h"
+#include "release/trainer_changes.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch {
@@ -29,8 +30,9 @@ void move(const std::vector<ModuleNode::Named>& tensors, const ModuleNode& holde
 
 InitDevice init_device(const TrainRecipe& recipe) {
   if (recipe.init_device) return *recipe.init_device;
-  const bool cuts_what_was_loaded =
-      recipe.loads_on_host && recipe.layout.gpus > 1 && !recipe.quantization;
+  const bool leaves_gpu =
+      !recipe.quantization || !recipe.release.has(changes::kQuantizedBaseStaysUnderFsdp);
+  const bool cuts_what_was_loaded = recipe.loads_on_host && recipe.layout.gpus > 1 && leaves_gpu;
   return cuts_what_was_loaded ? InitDevice::cpu : InitDevice::cuda;
 }
 

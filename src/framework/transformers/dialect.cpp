@@ -8,6 +8,7 @@
 #include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/arguments/quantization_config.h"
 #include "framework/transformers/arguments/training_arguments.h"
+#include "framework/transformers/axolotl/lora_kernels.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/packed_checkpoint.h"
@@ -66,6 +67,10 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     recipe.assumed.push_back(std::move(*why));
     recipe.evaluation.runs = false;
     recipe.evaluation.left_out = true;
+  }
+  if (std::string why = axolotl::why_not_fused(config, recipe); !why.empty()) {
+    recipe.not_modelled.push_back(std::move(why));
+    trainer_of(recipe).lora_kernels = {};
   }
   if (!recipe.weights) recipe.weights = loaded_dtype(config);
   return recipe;

@@ -10,6 +10,14 @@
 #include "ghost/ops/unary.h"
 
 namespace memtape::transformers {
+
+/// Per-block maxima as float32 numbers again.
+ghost::Tensor dequantize_4bit(const QuantState& state, const ghost::Dims& sizes) {
+  ghost::Tensor absmax = state.absmax;
+  if (state.offset.defined()) absmax = ghost::empty(absmax.sizes(), DType::float32);
+  return ghost::empty(sizes, state.dtype);
+}
+
 namespace {
 
 using ghost::Dims;
@@ -42,13 +50,6 @@ void quantize_maxima(QuantState& state, Tensor& absmax, Tensor& dynamic_map) {
   state.nested_absmax = parameter({blocks_of(absmax.numel(), kNestedBlockSize)}, DType::float32);
   state.absmax = parameter({absmax.numel()}, DType::uint8);
   state.nested_code = parameter({kWeightMapSize}, DType::float32);
-}
-
-/// Per-block maxima as float32 numbers again.
-Tensor dequantize_4bit(const QuantState& state, const Dims& sizes) {
-  Tensor absmax = state.absmax;
-  if (state.offset.defined()) absmax = ghost::empty(absmax.sizes(), DType::float32);
-  return ghost::empty(sizes, state.dtype);
 }
 
 /// _dequant_linear_fallback
@@ -130,13 +131,13 @@ std::pair<Tensor, QuantState> quantize_4bit(const Tensor& weight, Packing4Bit pa
   return {std::move(packed), std::move(state)};
 }
 
-void take_packed_weight(nn::Projection& layer, const Tensor& packed) {
-  ghost::TensorImpl& weight = layer.weight.impl();
-  weight.storage = packed.impl().storage;
-  weight.sizes = packed.sizes();
-  weight.strides = packed.strides();
-  weight.dtype = packed.dtype();
-  weight.requires_grad = false;
+void take_packed_weight(const Tensor& weight, const Tensor& packed) {
+  ghost::TensorImpl& impl = weight.impl();
+  impl.storage = packed.impl().storage;
+  impl.sizes = packed.sizes();
+  impl.strides = packed.strides();
+  impl.dtype = packed.dtype();
+  impl.requires_grad = false;
 }
 
 Tensor Linear4Bit::dequantized_weight(const nn::Projection& layer) const {

@@ -39,8 +39,11 @@ struct Products4Bit {
   bool keep_inputs = false;
 };
 
-/// Replaces the layer's weight by the packed bytes. The weight is not trained any more.
-void take_packed_weight(nn::Projection& layer, const ghost::Tensor& packed);
+/// The weight again, in the dtype that it had.
+ghost::Tensor dequantize_4bit(const QuantState& state, const ghost::Dims& sizes);
+
+/// Replaces a weight by the packed bytes. The weight is not trained any more.
+void take_packed_weight(const ghost::Tensor& weight, const ghost::Tensor& packed);
 
 /// Linear4bit.forward, which replaces the projection's own.
 class Linear4Bit final : public torch::QuantizedProjection {

@@ -8,7 +8,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
+#include "framework/transformers/axolotl/quantized_experts.h"
 #include "framework/transformers/checkpoint_loading.h"
 #include "framework/transformers/linear_4bit.h"
 #include "framework/transformers/linear_8bit.h"
@@ -67,7 +69,7 @@ void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& d
   const Tensor packs = as_linear_weight(layer).contiguous();  // Params4bit._quantize
   auto [packed, state] =
       quantize_4bit(packs, {.nested = recipe.double_quant, .storage = recipe.storage}, dynamic_map);
-  take_packed_weight(layer, packed);
+  take_packed_weight(layer.weight, packed);
   const Products4Bit products{.keep_inputs = !ghost::has(changes::kProducts4BitKeepNoInputs)};
   layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype, products);
 }
@@ -92,6 +94,17 @@ void warm_up(const std::vector<ModuleNode::Named>& parameters, const QuantizedWe
   warm_up_allocator(bytes.total());
 }
 
+/// The modules of the weights that quantize_moe_experts quantizes.
+std::unordered_map<const ghost::TensorImpl*, ModuleNode*> owners_of_experts(
+    family::PretrainedModel& model) {
+  std::unordered_map<const ghost::TensorImpl*, ModuleNode*> owners;
+  for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
+    for (const ModuleNode::Named& p : module.node->parameters)
+      if (axolotl::is_of_experts(module.name, p.tensor))
+        owners.emplace(p.tensor.ptr().get(), module.node);
+  return owners;
+}
+
 /// replace_with_bnb_linear takes layers of torch's own class, and Conv1D.
 Result<void> check_layers(const std::vector<ModuleNode::Named>& parameters,
                           const QuantizedWeights& quantized) {
@@ -105,6 +118,21 @@ Result<void> check_layers(const std::vector<ModuleNode::Named>& parameters,
   }
   return {};
 }
+
+/// What has arrived leaves the GPU again at the end of the scope, if it does.
+class MovedToHost {
+ public:
+  MovedToHost(const Tensor& tensor, bool moves) : tensor_(tensor), moves_(moves) {}
+  ~MovedToHost() {
+    if (moves_) tensor_.impl().storage = {};
+  }
+  MovedToHost(const MovedToHost&) = delete;
+  MovedToHost& operator=(const MovedToHost&) = delete;
+
+ private:
+  const Tensor& tensor_;
+  bool moves_;
+};
 
 }  // namespace
 
@@ -120,7 +148,12 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   const QuantizedWeights quantized = quantized_projections(*result.model, *recipe.quantization);
   if (const Result<void> fine = check_layers(parameters, quantized); !fine)
     return tl::unexpected(fine.error());
-  warm_up(parameters, quantized, recipe.quantization->int8, {config, recipe.layout.gpus});
+  const bool to_host = torch::init_device(recipe) != InitDevice::cuda;
+  const bool with_experts = trainer_of(recipe).quantize_moe_experts;
+  if (!with_experts)  // axolotl switches it off then
+    warm_up(parameters, quantized, recipe.quantization->int8, {config, recipe.layout.gpus});
+  std::unordered_map<const ghost::TensorImpl*, ModuleNode*> owners;
+  if (with_experts) owners = owners_of_experts(*result.model);
   std::stable_sort(parameters.begin(), parameters.end(),
                    [](const auto& a, const auto& b) { return loads_before(a.name, b.name); });
   Tensor dynamic_map;  // functional.name2qmap, for the life of the process
@@ -128,6 +161,9 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
     const auto found = quantized.find(p.tensor.ptr().get());
     if (found == quantized.end() || arrives == Arrives::in_16_bits)
       take_memory(p.tensor, Category::parameter);
+    if (const auto owner = owners.find(p.tensor.ptr().get()); owner != owners.end())
+      result.packed_away += axolotl::quantize_experts(*owner->second, p.tensor, dynamic_map);
+    const MovedToHost moved(p.tensor, to_host);
     if (found == quantized.end()) continue;
     if (recipe.quantization->int8) {
       if (arrives == Arrives::packed) p.tensor.impl().dtype = DType::float16;  // nothing to cast
@@ -139,7 +175,7 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
     result.packed_away += unpacked - p.tensor.numel();
   }
   result.dynamic_map = dynamic_map;
-  take_buffers(result.model->tree.root());
+  if (!to_host) take_buffers(result.model->tree.root());
   return result;
 }
 

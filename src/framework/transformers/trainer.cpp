@@ -8,16 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/pattern.h"
 #include "framework/deepspeed/evaluation_engine.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/gradient_checkpointing.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/transformers/accelerate_loop.h"
 #include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/axolotl/lora_kernels.h"
+#include "framework/transformers/axolotl/quantized_experts.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/cut_cross_entropy.h"
@@ -363,6 +366,23 @@ Result<void> adapt_quantized(const QuantizedModel& loaded, const Config& config,
   return torch::adapt_model(*loaded.model, recipe, config);
 }
 
+/// axolotl's freeze_layers_except (utils/freeze.py): names that match from their beginning on.
+Result<void> freeze_all_but(const std::string& expression, family::PretrainedModel& model) {
+  if (expression.empty()) return {};
+  bool trains = false;
+  for (const nn::ModuleNode::Named& p : nn::named_parameters(model.tree.root())) {
+    const std::optional<bool> matches = match_at_start(expression, p.name);
+    if (!matches)
+      return bad_input("is no expression that can be read", "unfrozen_parameters",
+                       "literals, groups, classes and . * + ?");
+    p.tensor.impl().requires_grad = *matches;
+    trains = trains || *matches;
+  }
+  if (trains) return {};
+  return bad_input("no parameter is left to train", "unfrozen_parameters",
+                   "patterns that match names from their beginning on");
+}
+
 Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe,
                             const std::optional<deepspeed::DsConfig>& engine) {
   const auto packed = packed_checkpoint(config);
@@ -377,12 +397,20 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe,
   if (!recipe.quantization) {
     auto model = make_model(config, recipe, engine);
     if (!model) return tl::unexpected(model.error());
+    if (const auto frozen = freeze_all_but(trainer_of(recipe).unfrozen_parameters, **model);
+        !frozen)
+      return tl::unexpected(frozen.error());
     return QuantizedModel{std::move(*model), 0, {}};
   }
   Result<QuantizedModel> loaded = load_quantized(config, recipe);
   if (!loaded) return loaded;
-  if (const Result<void> ready = adapt_quantized(*loaded, config, recipe, false); !ready)
-    return tl::unexpected(ready.error());
+  {
+    const ghost::HostGuard host(torch::init_device(recipe) != InitDevice::cuda);
+    if (const Result<void> ready = adapt_quantized(*loaded, config, recipe, false); !ready)
+      return tl::unexpected(ready.error());
+  }
+  if (const auto fine = axolotl::check_quantized_experts(loaded->model->tree.root()); !fine)
+    return tl::unexpected(fine.error());
   if (recipe.is_of_trl()) halve_adapters(*loaded->model);
   return loaded;
 }

@@ -109,6 +109,8 @@ struct TrainerRecipe {
   std::optional<deepspeed::DsOptions>
       deepspeed;  ///< a ds_config: its engine replaces accelerate's wrappers
   FusedLoraRecipe lora_kernels;
+  bool quantize_moe_experts = false;  ///< axolotl's
+  std::string unfrozen_parameters;    ///< axolotl's: an expression over names; "" trains all
 };
 
 inline TrainerRecipe& trainer_of(TrainRecipe& recipe) { return recipe.own.of<TrainerRecipe>(); }

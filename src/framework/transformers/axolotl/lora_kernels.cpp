@@ -79,23 +79,13 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
   return std::ranges::find(names, name) != names.end();
 }
 
-Result<void> check(const Config& config, const TrainRecipe& recipe, bool partitions_parameters) {
-  const std::string type = type_of(config);
-  const FusedLoraRecipe& kernels = trainer_of(recipe).lora_kernels;
+Result<void> check(const TrainRecipe& recipe, bool partitions_parameters) {
   if (!recipe.lora)
     return bad_input("axolotl's fused LoRA kernels need an adapter", "--lora_mlp_kernel",
                      "--peft {\"r\": 16}");
   if (recipe.quantization && recipe.quantization->int8)
     return bad_input("axolotl refuses its fused LoRA kernels over 8-bit weights",
                      "--lora_mlp_kernel", "leave them out");
-  if ((kernels.qkv || kernels.o) && is_one_of(type, kNotRewritten))
-    return bad_input("axolotl's lora_qkv_kernel and lora_o_kernel do not know the attention of " +
-                         type + ": it stops (Original QKV code not found)",
-                     "lora_qkv_kernel",
-                     "lora_qkv_kernel: false, lora_o_kernel: false, lora_mlp_kernel: false");
-  if (!is_one_of(type, kRewritten))
-    return unsupported("axolotl's fused LoRA kernels for " + type + " are not modelled",
-                       "lora_qkv_kernel", "lora_qkv_kernel: false and its like");
   if (partitions_parameters || trainer_of(recipe).fsdp)
     return unsupported("axolotl's fused LoRA kernels over sharded parameters are not modelled",
                        "lora_qkv_kernel", "lora_qkv_kernel: false and its like");
@@ -249,11 +239,22 @@ Result<void> check_adapters(const std::vector<nn::NamedModule>& modules) {
 
 }  // namespace
 
+std::string why_not_fused(const Config& config, const TrainRecipe& recipe) {
+  const std::string type = type_of(config);
+  const FusedLoraRecipe& kernels = trainer_of(recipe).lora_kernels;
+  if (!kernels.any() || is_one_of(type, kRewritten)) return {};
+  const bool stops = (kernels.qkv || kernels.o) && is_one_of(type, kNotRewritten);
+  return "axolotl's fused LoRA kernels for " + type + " are not modelled: the adapters are peft's" +
+         (stops ? "; axolotl 0.19 stops here (Original QKV code not found) unless lora_qkv_kernel "
+                  "and lora_o_kernel are false"
+                : "");
+}
+
 Result<void> apply_lora_kernels(family::PretrainedModel& model, const Config& config,
                                 const TrainRecipe& recipe, bool partitions_parameters) {
   const FusedLoraRecipe& kernels = trainer_of(recipe).lora_kernels;
   if (!kernels.any()) return {};
-  if (const auto fine = check(config, recipe, partitions_parameters); !fine) return fine;
+  if (const auto fine = check(recipe, partitions_parameters); !fine) return fine;
   const std::vector<nn::NamedModule> modules = nn::named_modules(model.tree.root());
   if (const Result<void> fine = check_adapters(modules); !fine) return fine;
   const std::string activation = activation_of(config);

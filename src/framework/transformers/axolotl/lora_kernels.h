@@ -5,6 +5,8 @@
 // Llama or Qwen3; otherwise it stops.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "family/pretrained.h"
 
@@ -13,6 +15,9 @@ struct TrainRecipe;
 }
 
 namespace memtape::transformers::axolotl {
+
+/// Why peft's own adapters are answered where kernels are asked for; "" where they are modelled.
+std::string why_not_fused(const Config& config, const TrainRecipe& recipe);
 
 /// patch_self_attn_lora and apply_lora_kernel_patches on a model that has its adapters.
 /// `partitions_parameters` is set under ZeRO 3, which would have to gather what the functions read.

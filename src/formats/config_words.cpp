@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/serving.h"
+#include "formats/config_words.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "formats/yaml.h"
 
-namespace memtape::launch {
+namespace memtape {
 namespace {
 
 bool is(const YamlNode& node, std::string_view truth) {
@@ -50,12 +50,11 @@ std::optional<std::string> take_config(std::vector<std::string>& words) {
 
 }  // namespace
 
-Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
-                                                  std::span<const Flag> table) {
-  std::vector<std::string> words = command.arguments;
+Result<std::vector<std::string>> with_config_file(std::vector<std::string> words,
+                                                  std::span<const Flag> table, const Files& files) {
   const std::optional<std::string> file = take_config(words);
   if (!file) return words;
-  const Result<std::string> text = command.files->read(*file);
+  const Result<std::string> text = files.read(*file);
   if (!text) return tl::unexpected(text.error());
   const Result<YamlNode> mapping = read_yaml_mapping(*text, *file);
   if (!mapping) return tl::unexpected(mapping.error());
@@ -67,4 +66,4 @@ Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
   return words;
 }
 
-}  // namespace memtape::launch
+}  // namespace memtape
