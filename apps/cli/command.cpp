@@ -41,7 +41,7 @@ int run_command(const Command& command, Arguments typed, Terminal& terminal) {
   if (const Result<void> fine = option::check_values(*words, command.own); !fine)
     return terminal.fail(fine.error());
   const bool explains = words->has("explain");
-  if (explains && words->has("quiet"))
+  if (explains && words->has("quiet") && !words->has("json"))
     return terminal.fail({ErrorKind::bad_input,
                           "shows more than the answer, --quiet the answer alone", "--explain",
                           "leave out one of them"});

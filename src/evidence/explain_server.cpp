@@ -115,10 +115,11 @@ class ServerReader {
 
   /// A figure below nothing: what weights and the profile run take beyond the share.
   void vllm_no_blocks() {
-    if (!m_.cache_available)
+    const auto logged = static_cast<Bytes>(vllm_figure("kv_cache"));  // older releases' line
+    const Bytes beyond = m_.cache_available ? -m_.cache_available->bytes : -logged;
+    if (beyond <= 0)
       return remedy("--gpu-memory-utilization",
                     "higher: weights and activations take all of its share");
-    const Bytes beyond = -m_.cache_available->bytes;
     finding(
         fmt::format("weights and the profile run take {} more than vLLM's share of the GPU: "
                     "nothing is left for the cache",
@@ -133,7 +134,11 @@ class ServerReader {
     const double device = vllm_figure("device"), share = vllm_figure("gpu_memory_utilization");
     if (device <= 0 || share <= 0) return larger_share(beyond);
     const double least = std::floor((share + static_cast<double>(beyond) / device) * 100 + 1) / 100;
-    if (least >= 1) return finding("no share of the device holds them and a cache");
+    constexpr double kMost = 0.95;  // above it servers run out while they capture graphs
+    if (least > kMost)
+      return finding(fmt::format(
+          "a larger share does not help: it would take {:.2f}, which leaves no room for graphs",
+          least));
     remedy(fmt::format("--gpu-memory-utilization {:.2f}", least),
            fmt::format("the least that leaves anything for the cache; each hundredth more is {}",
                        human_bytes(static_cast<Bytes>(device / 100))),
@@ -234,10 +239,12 @@ class ServerReader {
                           human_bytes(static_cast<Bytes>(projected)),
                           human_bytes(static_cast<Bytes>(free))));
     if (m_.requested)
-      finding(fmt::format(
-          "{} could not have a buffer of {}{}",
-          m_.buffer.empty() ? fmt::format("{}{}", m_.backend, m_.gpu.value_or(0)) : m_.buffer,
-          size_of(m_.requested), m_.part.empty() ? "" : fmt::format(": the {} buffer", m_.part)));
+      finding(fmt::format("{} could not have a buffer of {}{}",
+                          !m_.buffer.empty() ? m_.buffer
+                          : m_.gpu           ? fmt::format("{}{}", m_.backend, *m_.gpu)
+                                             : m_.backend,
+                          size_of(m_.requested),
+                          m_.part.empty() ? "" : fmt::format(": the {} buffer", m_.part)));
     if (m_.part == "KV cache")
       finding("the cache is as long as the context, which is the model's own unless -c says less");
     llamacpp_flags();

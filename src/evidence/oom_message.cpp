@@ -200,6 +200,11 @@ constexpr auto kAnchors = std::to_array<Anchor>({
     {"exitcode : -9", killed_message},
     {"exitcode=-9", killed_message},
     {"exit code 137", killed_message},
+    {"exit code: 137", killed_message},
+    {"Exit Code: 137", killed_message},
+    {"exited with code 137", killed_message},
+    {"OOMKilled", killed_message},
+    {" Killed python", killed_message},
     {"exit status 137", killed_message},
     {"Signal 9 (SIGKILL)", killed_message},
     {"Signals.SIGKILL: 9", killed_message},
@@ -223,7 +228,10 @@ bool completes(OomMessage& before, const OomMessage& m) {
   const bool same_size = before.requested && m.requested &&
                          std::abs(before.requested->bytes - m.requested->bytes) <=
                              before.requested->within + m.requested->within + 1;
-  if (near && !m.requested && before.part == m.part) return true;
+  if (near && !m.requested) {
+    if (before.part.empty()) before.part = m.part;
+    return true;
+  }
   if (!near || !same_size || !before.buffer.empty()) return false;
   if (m.requested->within < before.requested->within) before.requested = m.requested;
   before.buffer = m.buffer;

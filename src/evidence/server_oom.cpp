@@ -147,6 +147,11 @@ std::optional<OomMessage> llamacpp_message(const MessageText& text, std::size_t 
     if (m.part == "model") take_buffer(m, rest.substr(19, rest.find(' ', 19) - 19));
     return m.part.empty() ? std::nullopt : std::optional(m);
   }
+  if (rest.starts_with("failed to allocate buffer, size =")) {
+    m.backend = "Metal";
+    m.requested = quantity_after(rest, "size =");
+    return m.requested ? std::optional(m) : std::nullopt;
+  }
   if (rest.starts_with("failed to allocate ")) {
     const std::string_view words = rest.substr(19);
     const std::size_t blank = words.find(" buffer of size ");
