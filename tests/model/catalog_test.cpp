@@ -19,7 +19,7 @@ std::string lowered(std::string_view text) {
 
 TEST(Catalog, HoldsOneConfigPerModelSortedById) {
   const auto rows = model_catalog();
-  EXPECT_EQ(rows.size(), 181u);
+  EXPECT_EQ(rows.size(), 231u);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(rows[i].id);
     EXPECT_LT(i == 0 ? "" : lowered(rows[i - 1].id), lowered(rows[i].id));
@@ -45,6 +45,12 @@ TEST(Catalog, FindsByLastPart) {
   EXPECT_EQ(find_model("meta-llama"), nullptr);
   EXPECT_EQ(find_model("meta-llama/"), nullptr);
   EXPECT_EQ(find_model("zzz/zzz"), nullptr);
+}
+
+TEST(Catalog, FindsModelsThatAreTheSame) {
+  ASSERT_NE(find_model("unsloth/Llama-3.2-1B-Instruct"), nullptr);
+  EXPECT_EQ(find_model("unsloth/Llama-3.2-1B-Instruct")->id, "meta-llama/Llama-3.2-1B");
+  EXPECT_EQ(find_model("meta-llama-3.1-8b")->id, "meta-llama/Llama-3.1-8B");
 }
 
 TEST(Catalog, SuggestsTheNearest) {
