@@ -305,6 +305,15 @@ void add_settings(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& p
                  {"expert_parallel", s.parallel.expert_parallel ? "true" : "false"}};
 }
 
+void note_offloaded(ServeAnswer& answer, const RankRun& run) {
+  const Bytes offloaded = run.startup.offloaded_bytes;
+  if (offloaded > 0)
+    answer.notes.push_back(
+        fmt::format("{} of weights lie in the host's memory and come to the GPU with every step, "
+                    "layer by layer",
+                    gib(offloaded)));
+}
+
 /// Once for all ranks, which hold the same.
 void warn_of_loaded_experts(ServeAnswer& answer, const RankRun& run, const ServerArgs& args) {
   const Bytes kept = run.startup.loaded_expert_bytes;
@@ -345,7 +354,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
     ServeRank rank = rank_report((*runs)[i], *args, static_cast<int>(i), request.user_tokens);
     vllm::add_loading(answer, rank, (*runs)[i].startup.loading);
     answer.ranks.push_back(std::move(rank));
-    answer.model.weight_bytes += (*runs)[i].startup.weights_bytes;
+    answer.model.weight_bytes +=
+        (*runs)[i].startup.weights_bytes + (*runs)[i].startup.offloaded_bytes;
     if (answer.failure.empty()) answer.failure = start_failure((*runs)[i], *args);
   }
   answer.model.id = request.id;
@@ -354,6 +364,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   vllm::add_load_levers(answer, args->model, [](const vllm::Settings&) { return std::nullopt; });
   add_settings(answer, *args, runs->front().pools);
   warn_of_loaded_experts(answer, runs->front(), *args);
+  note_offloaded(answer, runs->front());
   add_remarks(answer, *args, runs->front().pools);
   add_bounds(answer, *runs, *args);
   for (const RankRun& run : *runs)

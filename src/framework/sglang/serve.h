@@ -17,6 +17,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--mem-fraction-static --gpu-memory-utilization", "X",
               "share of the free memory for weights and caches (by the device)"},
     ServeFlag{"--context-length --max-model-len", "N", "tokens of prompt and answer"},
+    ServeFlag{"--cpu-offload-gb", "X", "GiB of each rank's weights that lie in host memory"},
     ServeFlag{"--max-running-requests --max-num-seqs", "N", "requests at a time"},
     ServeFlag{"--max-total-tokens", "N", "tokens of the cache, at most"},
     ServeFlag{"--chunked-prefill-size --max-num-batched-tokens", "N",

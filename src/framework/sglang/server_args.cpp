@@ -156,6 +156,7 @@ class Reader {
     s.enforce_eager = true;
     s.prefix_caching = false;
     s.sglang_layers = true;
+    take(vllm::cpu_offload_of(options_), s.cpu_offload);
     const std::string state = config_.text("mamba_ssm_dtype", "float32");
     s.ssm_dtype = options_.text("mamba-ssm-dtype", state);
     const std::string scheme = options_.text("quantization", "");

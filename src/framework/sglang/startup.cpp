@@ -37,6 +37,10 @@ class Worker {
     if (settings_.parallel.first_stage())
       vllm::make_vision_tower(place_ / "visual", vllm::tower_of(settings_));
     model_ = factory(place_);
+    startup.offloaded_bytes = runtime_.offloaded;
+    if (settings_.cpu_offload > 0 && runtime_.offloaded == 0)
+      ghost::session().fail({ErrorKind::unsupported, "host memory is not modelled for this model",
+                             "--cpu-offload-gb", "leave it out"});
     for (const auto& quantize : runtime_.while_loading) quantize();
     loaded_experts_ = referred_experts(runtime_.config, release, tree_.root());
     for (const auto& process : runtime_.after_loading) process();
@@ -75,6 +79,12 @@ class Worker {
     for (const auto& [key, rope] : runtime_.ropes) rope->extend(positions);
   }
 
+  /// The weights of a layer that lie in host memory are on the GPU while it runs.
+  Tensor forward(const Tensor& input_ids, const vllm::Stream& input) {
+    const Tensor layer = vllm::scratch("to", runtime_.most_offloaded);
+    return model_->forward(input_ids, input);
+  }
+
   void run(std::int64_t tokens, std::int64_t rows) {
     const Tensor input_ids = kernel_output("input_ids", {tokens}, DType::int64);
     vllm::Stream input;
@@ -84,7 +94,7 @@ class Worker {
       if (model_->intermediate_tensors() > 1)
         input.residual = kernel_output("recv", sizes, settings_.dtype);
     }
-    const Tensor hidden = model_->forward(input_ids, input);
+    const Tensor hidden = forward(input_ids, input);
     if (!settings_.parallel.last_stage()) return;
     Tensor last = hidden;
     if (rows < tokens) last = kernel_output("index", {rows, hidden.size(1)}, hidden.dtype());

@@ -19,6 +19,7 @@ namespace memtape::sglang {
 struct Startup {
   Bytes weights_bytes = 0;  ///< the storages of all parameters and buffers
   Bytes parameter_bytes = 0;
+  Bytes offloaded_bytes = 0;       ///< weights in host memory
   Bytes loaded_expert_bytes = 0;   ///< experts as they were loaded, beside what was made of them
   Bytes reserved_before = 0;       ///< at the moment when the free memory is first asked for
   vllm::Loading loading;           ///< the most while it is loaded

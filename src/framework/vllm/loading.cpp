@@ -54,11 +54,27 @@ std::string in_words(const LoadFailure& failed, Bytes whole) {
                      gib(whole));
 }
 
-/// NCCL's buffers are there before the model is loaded.
-Bytes nccl_at_most(const Settings& s) {
+/// What may be there beside the model while it is loaded: NCCL's buffers, and a file of the
+/// checkpoint where it is read on the GPU. Files are cut at 5 GB (max_shard_size of transformers'
+/// save_pretrained).
+struct Beside {
+  Bytes most = 0;
+  std::string what;
+};
+
+Beside beside_model(const Settings& s) {
+  constexpr Bytes kFile = 5'000'000'000;
   const int ranks = s.parallel.tp;
-  if (ranks < 2) return 0;
-  return nccl_memory({"tp", ranks, Traffic::collective}, s.device.traits.major).high;
+  Beside beside;
+  if (ranks > 1) {
+    beside.most = nccl_memory({"tp", ranks, Traffic::collective}, s.device.traits.major).high;
+    beside.what = fmt::format("NCCL has up to {}", gib(beside.most));
+  }
+  if (!s.reads_on_gpu) return beside;
+  beside.most += kFile;
+  beside.what += fmt::format("{}a file of the checkpoint has up to {}",
+                             beside.what.empty() ? "" : " and ", gib(kFile));
+  return beside;
 }
 
 }  // namespace
@@ -70,7 +86,7 @@ Loading play_loading(const Tape& tape, const LoadingStage& stage, const Settings
   Loading found;
   found.peak = on(kUnlimited).peak;
   const Bytes whole = found.device_bytes = found.peak.reserved + device.context;
-  const Bytes nccl = nccl_at_most(settings);
+  const Beside beside = beside_model(settings);
   if (whole > device.total) {
     const PlayedStage limited = on(device.total);
     if (limited.failed) {
@@ -80,10 +96,10 @@ Loading play_loading(const Tape& tape, const LoadingStage& stage, const Settings
     }
     found.device_bytes = limited.peak.reserved + device.context;
   }
-  if (nccl > 0 && whole + nccl > device.total && on(device.total - nccl).failed)
-    found.doubt =
-        fmt::format("while loading: {} of {} are taken, and NCCL has up to {} beside them",
-                    gib(found.device_bytes), gib(device.total), gib(nccl));
+  if (beside.most > 0 && whole + beside.most > device.total &&
+      on(device.total - beside.most).failed)
+    found.doubt = fmt::format("while loading: {} of {} are taken, and {} beside them",
+                              gib(found.device_bytes), gib(device.total), beside.what);
   return found;
 }
 

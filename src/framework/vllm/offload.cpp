@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "framework/vllm/ops.h"
+
 namespace memtape::vllm {
 namespace {
 
@@ -29,16 +31,23 @@ void offload(Runtime& runtime, nn::ModuleNode& node) {
 
 void offload_layers(const Place& body, std::string_view name) {
   Runtime& runtime = body.runtime();
-  if (runtime.offloaded >= runtime.settings.cpu_offload) return;
+  const Bytes before = runtime.offloaded;
+  if (before >= runtime.settings.cpu_offload) return;
   for (nn::ModuleNode* child : body.scope().node().children)
     if (child->name == name) offload(runtime, *child);
+  runtime.most_offloaded = std::max(runtime.most_offloaded, runtime.offloaded - before);
 }
 
 ProcessedWeights::ProcessedWeights(Runtime& runtime, nn::ModuleNode& node) : node_(node) {
-  if (runtime.offloaded == 0 || !runtime.settings.release.has(changes::kVllmOffloadsProcessed))
-    return;
-  for (const Named& weight : node.parameters)
-    if (is_on_host(weight)) offloaded_.push_back(weight.name);
+  const Settings& s = runtime.settings;
+  if (runtime.offloaded == 0) return;
+  if (!s.sglang_layers && !s.release.has(changes::kVllmOffloadsProcessed)) return;
+  for (Named& weight : node.parameters) {
+    if (!is_on_host(weight)) continue;
+    offloaded_.push_back(weight.name);
+    if (s.sglang_layers)
+      weight.tensor = kernel_output("to", weight.tensor.sizes(), weight.tensor.dtype());
+  }
 }
 
 ProcessedWeights::~ProcessedWeights() {

@@ -17,7 +17,9 @@ namespace memtape::vllm {
 void offload_layers(const Place& body, std::string_view name);
 
 /// While a module's weights are processed (device_loading_context): since 0.17 what takes the place
-/// of an offloaded weight goes to host memory, too. Before, it stays on the GPU.
+/// of an offloaded weight goes to host memory, too. Before, it stays on the GPU. SGLang's kernels
+/// read no host memory: weights come to the GPU for that time, and for the time of their layer's
+/// forward pass (srt/utils/offloader.py, OffloaderV1).
 class ProcessedWeights {
  public:
   ProcessedWeights(Runtime& runtime, nn::ModuleNode& node);

@@ -316,10 +316,9 @@ Result<void> read_online_scheme(const ServeOptions& options, const Config& confi
 /// OffloadConfig. Weights on the meta device have no data that could be moved.
 Result<void> read_offload(const ServeOptions& options, Settings& s) {
   const std::string kFlag = "--cpu-offload-gb";
-  const Result<double> given = options.number("cpu-offload-gb", 0);
+  const Result<Bytes> given = cpu_offload_of(options);
   if (!given) return tl::unexpected(given.error());
-  if (*given < 0) return bad_input(fmt::format("{} is no size", *given), kFlag, "0 or more GiB");
-  s.cpu_offload = static_cast<Bytes>(*given * static_cast<double>(Bytes{1} << 30));
+  s.cpu_offload = *given;
   if (s.cpu_offload == 0) return {};
   if (s.runner == Runner::v0)
     return unsupported("host memory is modelled for the V1 engine alone", kFlag,
@@ -330,6 +329,18 @@ Result<void> read_offload(const ServeOptions& options, Settings& s) {
                     changes::kVllmStreamsOnlineWeights.since.text()),
         kFlag, "a checkpoint that is quantized already");
   return {};
+}
+
+/// DefaultModelLoader: two loaders bring whole files to the GPU and copy tensors from there.
+void read_load_format(const ServeOptions& options, Settings& s,
+                      std::vector<std::string>& warnings) {
+  const std::string format = options.text("load-format", "auto");
+  s.reads_on_gpu = format == "fastsafetensors" || format == "instanttensor";
+  if (s.reads_on_gpu)
+    warnings.push_back(
+        fmt::format("--load-format {} brings files of the checkpoint to the GPU, "
+                    "beside what is answered for loading",
+                    format));
 }
 
 void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
@@ -343,6 +354,14 @@ void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
 }
 
 }  // namespace
+
+Result<Bytes> cpu_offload_of(const ServeOptions& options) {
+  const Result<double> given = options.number("cpu-offload-gb", 0);
+  if (!given) return tl::unexpected(given.error());
+  if (*given < 0)
+    return bad_input(fmt::format("{} is no size", *given), "--cpu-offload-gb", "0 or more GiB");
+  return static_cast<Bytes>(*given * static_cast<double>(Bytes{1} << 30));
+}
 
 Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine) {
   DeviceFacts facts;
@@ -456,6 +475,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_online_scheme(options, config, s); !read)
     return tl::unexpected(read.error());
   if (auto read = read_offload(options, s); !read) return tl::unexpected(read.error());
+  read_load_format(options, s, warnings);
   if (auto checked = check_settings(options, config, s); !checked)
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);

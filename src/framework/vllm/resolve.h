@@ -27,6 +27,9 @@ Result<bool> serves_text_alone(const ServeOptions& options, const Config& config
 /// `config` with its encoders replaced by empty objects.
 Config without_encoders(const Config& config);
 
+/// --cpu-offload-gb, which vLLM and SGLang read alike.
+Result<Bytes> cpu_offload_of(const ServeOptions& options);
+
 /// The device on which `engine` runs. The size of its memory must be known.
 Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine);
 

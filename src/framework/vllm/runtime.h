@@ -65,7 +65,8 @@ class Runtime {
   /// Weights that layers have replaced and to which `load_weights` refers until all are loaded.
   std::vector<Tensor> referred;
 
-  Bytes offloaded = 0;  ///< weights in host memory, as they were made (offload.h)
+  /// Weights in host memory, as they were made (offload.h), and the most of a layer's.
+  Bytes offloaded = 0, most_offloaded = 0;
 
   std::vector<LoraSite> lora_sites;  ///< in the order of the modules
 

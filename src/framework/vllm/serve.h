@@ -69,7 +69,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--trust-remote-code", "", ""},
     ServeFlag{"--served-model-name", "NAME", ""},
     ServeFlag{"--tokenizer", "NAME", ""},
-    ServeFlag{"--load-format", "NAME", ""},
+    ServeFlag{"--load-format", "NAME", "fastsafetensors and instanttensor read files on the GPU"},
     ServeFlag{"--revision", "NAME", ""},
     ServeFlag{"--seed", "N", ""},
     ServeFlag{"--host", "NAME", ""},

@@ -80,8 +80,7 @@ struct Settings {
   DType dtype = DType::bfloat16;
   KvDType kv_dtype = KvDType::model;
   std::int64_t max_model_len = 0;
-  /// --max-model-len -1: as much as the cache can hold, at most max_model_len.
-  bool fits_length = false;
+  bool fits_length = false;  ///< --max-model-len -1: as much as the cache can hold
   std::int64_t max_num_seqs = 0;
   bool is_api_server = true;  ///< `vllm serve`; false: LLM() of a program
   std::int64_t max_num_batched_tokens = 0;
@@ -95,17 +94,15 @@ struct Settings {
   bool full_graphs = false, piecewise_graphs = false;
   std::vector<std::int64_t> capture_sizes{};
   std::string ssm_dtype{};  ///< --mamba-ssm-cache-dtype; empty means auto
-  bool prefix_caching = true;
-  bool hybrid_kv_cache = true;
-  bool async_scheduling = true;
+  bool prefix_caching = true, hybrid_kv_cache = true, async_scheduling = true;
   bool estimate_cuda_graphs = true;  ///< VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
   bool flashinfer = false;           ///< its kernels are installed or can be built
   Bytes attention_workspace = 0;     ///< of the attention backend, made with the first batch
-  /// As its logs show, the V0 engine's profile of chunked prefill ends before the sampler.
-  bool samples_in_profile = true;
+  bool samples_in_profile = true;    ///< the V0 engine's profile of chunked prefill does not (logs)
   bool sglang_layers = false;  ///< SGLang's layers replace vLLM's where they hold something else
   OnlineScheme online = OnlineScheme::none;
-  Bytes cpu_offload = 0;  ///< --cpu-offload-gb: weights that may lie in host memory
+  Bytes cpu_offload = 0;      ///< --cpu-offload-gb: weights that may lie in host memory
+  bool reads_on_gpu = false;  ///< --load-format: files of the checkpoint come to the GPU
   std::optional<LoraSettings> lora;
   std::shared_ptr<const struct Encoders> encoders{};  ///< encoders.h; null: of text alone
   Speculation speculation;
