@@ -100,7 +100,7 @@ Result<Serving> answered(const ServeCommand& command, ServeRequest model,
     return compared(command, *asked, *names);
   Result<ServeAnswer> answer = answer_question(asked->engine, asked->request);
   if (!answer) return tl::unexpected(answer.error());
-  if (!command.output.quiet) add_corrections(*answer, command, *asked);
+  if (!command.output.quiet || !command.html.empty()) add_corrections(*answer, command, *asked);
   OneServer one{std::move(*answer), {}};
   if (command.output.explain || !command.html.empty())
     one.by_hand = arithmetic(one.serve, asked->request);
