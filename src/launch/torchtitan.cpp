@@ -108,10 +108,6 @@ void add_titan_model(Reading& reading) {
   reading.translation.config = meaning_of(name, data::torchtitan_debug_models());
   reading.translation.model = meaning_of(name, data::torchtitan_flavors());
   if (!reading.translation.config.empty()) return;
-  if (model == "deepseek_v3" && !reading.translation.model.empty())
-    reading.not_modelled(
-        "deepseek_v3's flavors mask documents by flex attention, which is counted as the memory "
-        "efficient kernel");
   if (!reading.translation.model.empty()) return;
   std::vector<std::string_view> flavors, models;
   for (const Word& known : data::torchtitan_flavors()) {
@@ -172,6 +168,12 @@ bool compiles(Settings& settings) {
   return settings.on("training.compile") || settings.on("compile.enable");
 }
 
+/// All but the smallest of deepseek_v3's flavors mask documents (models/deepseek_v3/__init__.py).
+bool uses_flex(Reading& reading) {
+  return reading.translation.config.empty() &&
+         reading.settings.text("model.name").value_or("") == "deepseek_v3";
+}
+
 /// What memtape's --strategy takes by torchtitan's own names.
 std::string strategy_of(Reading& reading) {
   Settings& settings = reading.settings;
@@ -183,6 +185,7 @@ std::string strategy_of(Reading& reading) {
   for (const SaidRow& said : said_rows(reading.rows(), "strategy", settings))
     if (said.row->as != kReplicas || size_of(reading, "strategy", kReplicas, 1) > 1)
       said.add_to(strategy);
+  if (uses_flex(reading)) strategy.add("use_flex_attn", true);
   if (compiles(settings)) {
     strategy.add("compile", true);
     if (settings.find("compile.components"))

@@ -65,7 +65,7 @@ constexpr auto kPolicies = choices<Reshards>(
     {{"default", Reshards::by_default}, {"always", Reshards::always}, {"never", Reshards::never}});
 
 /// The toml's names (torchtitan/config_manager.py), without their sections; "version" is the day of
-/// the checkout, "chunked_loss" a choice of its models' configuration.
+/// the checkout, "chunked_loss" and "use_flex_attn" are choices of its models' configuration.
 constexpr auto kFields = std::to_array<ConfigField<Said>>({
     {"version", read_day},
     {"selective_ac_option", read_selective},
@@ -81,6 +81,7 @@ constexpr auto kFields = std::to_array<ConfigField<Said>>({
     {"enable_cpu_offload", put<&Said::fsdp2, &fsdp2::Options::cpu_offload>},
     {"context_parallel_rotate_method", pick<&Said::rotation, torch_cp::kRotations>},
     {"chunked_loss", put<&Said::chunks_loss>},
+    {"use_flex_attn", put<&Said::uses_flex>},
     {"pipeline_parallel_schedule", put<&Said::words, &PipelineWords::schedule>},
     {"pipeline_parallel_microbatch_size", put_size<&Said::words, &PipelineWords::microbatch_size>},
     {"pipeline_parallel_layers_per_stage",

@@ -38,6 +38,7 @@ struct JobConfig {
   LossKind loss = LossKind::cross_entropy;
   std::int64_t loss_chunks = 8;
   bool loss_parallel = false;
+  bool uses_flex = false;    ///< use_flex_attn, with masks by documents
   bool early_stop = false;   ///< for what is computed again in backward
   bool steps_early = false;  ///< early_step_in_backward
   bool accumulates = false;  ///< gradients of several micro-batches are accumulated

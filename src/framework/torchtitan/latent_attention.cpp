@@ -9,6 +9,7 @@
 #include "framework/torch_tp/redistribute.h"
 #include "framework/torchtitan/rotary.h"
 #include "ghost/ops/attention.h"
+#include "ghost/ops/flex_attention.h"
 #include "ghost/ops/joins.h"
 #include "model/type_of.h"
 
@@ -104,7 +105,8 @@ Tensor LatentAttention::forward(const Tensor& x, const Tensor& freqs_cis) {
   q = std::move(q).transpose(1, 2);
   k = std::move(k).transpose(1, 2);
   v = std::move(v).transpose(1, 2);
-  output = ghost::scaled_dot_product_attention(q, k, v, {}, {.is_causal = true});
+  output = args_.uses_flex ? ghost::flex_attention(q, k, v)
+                           : ghost::scaled_dot_product_attention(q, k, v, {}, {.is_causal = true});
   output = output.transpose(1, 2).contiguous();
   output = output.view({x.size(0), x.size(1), output.size(2) * output.size(3)});
   return wo_(output);

@@ -14,6 +14,7 @@ struct LatentArgs {
   std::int64_t dim, n_heads, kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, v_head_dim;
   std::int64_t q_lora_rank = 0;  ///< 0: one product makes the queries
   NormKind norm = NormKind::fused;
+  bool uses_flex = false;  ///< flex_attention in the place of sdpa
 
   std::int64_t qk_head_dim() const { return qk_nope_head_dim + qk_rope_head_dim; }
 };

@@ -65,6 +65,15 @@ Result<void> check_mixture(const JobConfig& job) {
   return {};
 }
 
+/// parallelize_* of the models refuse context parallel ranks (NotImplementedError); blocks compiled
+/// around it are not transcribed.
+Result<void> check_flex(const JobConfig& job) {
+  if (!job.uses_flex || (job.size("cp") == 1 && !job.compiles_blocks)) return {};
+  return unsupported(
+      "flex attention with context parallel ranks or in compiled blocks is not modelled",
+      "--strategy: use_flex_attn", "false, or --cp 1 and \"compile\": false");
+}
+
 /// What a mixture has beside a dense decoder.
 void read_mixture(const Config& config, const Known& known, const TrainRecipe& recipe,
                   const JobConfig& job, ModelArgs& args) {
@@ -82,6 +91,7 @@ void read_mixture(const Config& config, const Known& known, const TrainRecipe& r
       config.count("first_k_dense_replace", known.family == "deepseek_v3" ? 3 : 0);
   args.latent = read_latent_args(config);
   args.latent->norm = args.norm;
+  args.latent->uses_flex = args.uses_flex;
   args.head_dim = args.latent->qk_rope_head_dim;
 }
 
@@ -108,6 +118,7 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
     return bad_input("a dense model has no experts to share", "--ep", "1");
   if (known->is_mixture)
     if (const Result<void> fine = check_mixture(job); !fine) return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_flex(job); !fine) return tl::unexpected(fine.error());
   const std::int64_t heads = config.dimension("num_attention_heads", 32);
   const std::int64_t dim = config.dimension("hidden_size", 4096);
   ModelArgs args{
@@ -127,6 +138,7 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   args.norm = job.has(changes::kTitanFusesNorm)        ? NormKind::fused
               : job.has(changes::kTitanUsesNativeNorm) ? NormKind::composite
                                                        : NormKind::own;
+  args.uses_flex = job.uses_flex;
   read_mixture(config, *known, recipe, job, args);
   if (const Result<void> fine = config.check(); !fine) return tl::unexpected(fine.error());
   if (args.moe && args.moe->num_experts % args.moe->expert_parallel != 0)
@@ -168,6 +180,7 @@ Attention::Attention(const nn::Scope& scope, const ModelArgs& args)
       head_dim_(args.head_dim),
       n_kv_heads_(args.n_kv_heads),
       grouped_(args.grouped_attention && args.n_heads > args.n_kv_heads),
+      uses_flex_(args.uses_flex),
       rope_(args.rope),
       q_norm_(norm_if(args.qk_norm, scope, "q_norm", args)),
       k_norm_(norm_if(args.qk_norm, scope, "k_norm", args)),
@@ -196,8 +209,9 @@ Tensor Attention::forward(const Tensor& x, const Tensor& freqs_cis) {
   xq = xq.transpose(1, 2);
   xk = keys.transpose(1, 2);
   xv = values.transpose(1, 2);
-  Tensor output = ghost::scaled_dot_product_attention(xq, xk, xv, {},
-                                                      {.is_causal = true, .enable_gqa = grouped_});
+  Tensor output = uses_flex_ ? ghost::flex_attention(xq, xk, xv)
+                             : ghost::scaled_dot_product_attention(
+                                   xq, xk, xv, {}, {.is_causal = true, .enable_gqa = grouped_});
   output = output.transpose(1, 2).contiguous();
   output = output.view(with_size(x.sizes(), 2, output.size(2) * output.size(3)));
   return wo_(output);
@@ -236,6 +250,24 @@ Tensor TransformerBlock::body(const Tensor& x, const Tensor& freqs_cis) {
   return moe_ ? h.add((*moe_)((*ffn_norm_)(h))) : h.add((*feed_forward_)((*ffn_norm_)(h)));
 }
 
+/// _apply_op_sac_to_transformer_block_with_flex, without a compiled model: what selective
+/// checkpointing would make of flex_attention's own compilation is avoided by checkpointing
+/// attention in full and the rest by op.
+Tensor TransformerBlock::body_by_parts(const Tensor& x, const Tensor& freqs_cis) {
+  const auto attend = [this, freqs_cis](const Tensor& normed) {
+    return latent_attention_ ? (*latent_attention_)(normed, freqs_cis)
+                             : (*attention_)(normed, freqs_cis);
+  };
+  const auto feed = [this](const Tensor& normed) {
+    return moe_ ? (*moe_)(normed) : (*feed_forward_)(normed);
+  };
+  const Tensor h = x.add(
+      ghost::checkpoint_selectively(attend, (*attention_norm_)(x), save_nothing, args_.recompute));
+  return h.add(ghost::checkpoint_selectively(
+      feed, (*ffn_norm_)(h), args_.keeps_all_to_all ? save_ops_and_all_to_all : save_ops,
+      args_.recompute));
+}
+
 Tensor TransformerBlock::run_compiled(const Tensor& x) {
   if (!graph_)
     graph_ = block_graph(
@@ -251,6 +283,7 @@ Tensor TransformerBlock::forward(const Tensor& x, const Tensor& freqs_cis) {
     case ActivationCheckpoint::full:
       return ghost::checkpoint_selectively(run, x, save_nothing, args_.recompute);
     case ActivationCheckpoint::ops:
+      if (args_.uses_flex) return body_by_parts(x, freqs_cis);
       return ghost::checkpoint_selectively(
           run, x, args_.keeps_all_to_all ? save_ops_and_all_to_all : save_ops, args_.recompute);
     default: return run(x);
@@ -296,6 +329,9 @@ Tensor Transformer::run(const Tensor& input) {
 }
 
 family::ModelOutput Transformer::forward(const family::Batch& batch) {
+  constexpr std::size_t kCached = 4;
+  if (args_.uses_flex) masks_.push_back(ghost::block_mask_of_documents(batch.input_ids));
+  if (masks_.size() > kCached) masks_.pop_front();
   return {{}, run(batch.input_ids)};
 }
 

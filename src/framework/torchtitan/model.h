@@ -21,6 +21,7 @@
 #include "framework/torchtitan/norm.h"
 #include "framework/torchtitan/rotary.h"
 #include "ghost/autograd/selective_checkpoint.h"
+#include "ghost/ops/flex_attention.h"
 #include "nn/layers.h"
 
 namespace memtape::torchtitan {
@@ -42,6 +43,7 @@ struct ModelArgs {
   bool keeps_all_to_all = false;    ///< selective checkpointing keeps what other ranks sent
   /// No repeat_kv, because the kernel of attention takes groups of heads.
   bool grouped_attention = false;
+  bool uses_flex = false;       ///< attention is flex_attention's, under a mask by documents
   bool float_in_model = false;  ///< output(h).float()
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
   std::int64_t checkpoint_every = 1;
@@ -79,7 +81,7 @@ class Attention : public nn::Module<Attention> {
 
  private:
   std::int64_t n_rep_, head_dim_, n_kv_heads_;
-  bool grouped_;
+  bool grouped_, uses_flex_;
   Rope rope_;
   std::optional<Norm> q_norm_, k_norm_;
   nn::Linear wq_, wk_, wv_, wo_;
@@ -99,6 +101,7 @@ class TransformerBlock : public nn::Module<TransformerBlock> {
  private:
   void make_norms(const nn::Scope& scope);
   Tensor body(const Tensor& x, const Tensor& freqs_cis);
+  Tensor body_by_parts(const Tensor& x, const Tensor& freqs_cis);
   Tensor run_compiled(const Tensor& x);
 
   const ModelArgs args_;
@@ -136,6 +139,7 @@ class Transformer final : public family::PretrainedModel {
 
  private:
   ModelArgs args_;
+  std::deque<ghost::BlockMask> masks_;  ///< create_attention_mask's lru_cache(4)
   std::optional<nn::Embedding> tok_embeddings_;
   std::deque<TransformerBlock> layers_;
   std::optional<Norm> norm_;
