@@ -103,6 +103,9 @@ struct TrainerRecipe {
   /// trl's router_aux_loss_coef; if not set, the model's own.
   std::optional<bool> balances_experts;
   bool averages_tokens_across_devices = true;
+  /// GradientAccumulationPlugin.sync_each_batch: the gradients of every micro-batch are reduced, in
+  /// place of those of a step's last one.
+  bool sync_each_batch = false;
   DdpRecipe ddp;
   std::optional<FsdpRecipe> fsdp;
   FsdpConfig fsdp_config;

@@ -114,6 +114,30 @@ Result<void> set_liger_kernel_config(const Said& said, TrainRecipe& recipe) {
   return read_object(said.text, "--liger_kernel_config", kFields, config);
 }
 
+/// accelerate's GradientAccumulationPlugin.
+constexpr auto kAccumulation = std::to_array<ConfigField<TrainerRecipe>>(
+    {{"sync_each_batch", fields::put<&TrainerRecipe::sync_each_batch>},
+     {"num_steps"},
+     {"adjust_scheduler"},
+     {"sync_with_dataloader"}});
+
+Result<void> read_accumulation(const Config& json, std::string_view name, TrainerRecipe& trainer) {
+  return read_fields(json.object(name), "--accelerator_config", kAccumulation, trainer);
+}
+
+/// AcceleratorConfig (trainer_pt_utils.py).
+constexpr auto kAccelerator =
+    std::to_array<ConfigField<TrainerRecipe>>({{"gradient_accumulation_kwargs", read_accumulation},
+                                               {"split_batches"},
+                                               {"dispatch_batches"},
+                                               {"even_batches"},
+                                               {"use_seedable_sampler"},
+                                               {"non_blocking"}});
+
+Result<void> set_accelerator_config(const Said& said, TrainRecipe& recipe) {
+  return read_object(said.text, "--accelerator_config", kAccelerator, trainer_of(recipe));
+}
+
 /// FinetuningArguments.pref_loss of LLaMA-Factory.
 Result<void> set_pref_loss(const Said& said, TrainRecipe& recipe) {
   const ProgramRecipe& program = recipe.program;
@@ -237,7 +261,7 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--torch_compile_mode", Text{}, {}, keep),
     field("--use_cache", Text{}, "false", keep),
     field("--use_cpu", Text{}, "false", keep),
-    field("--accelerator_config", Text{}, {}, keep),
+    field("--accelerator_config", Text{}, {}, set_accelerator_config),
     field("--parallelism_config", Text{}, {}, keep),
     field("--label_names", Text{}, {}, keep),
     field("--debug", Text{}, {}, keep),
