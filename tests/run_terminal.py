@@ -144,7 +144,7 @@ def main():
             "train": pool.submit(shows_progress_and_stops, [program, *TRAIN], b"predicting for", [130]),
             "plan": pool.submit(shows_progress_and_stops, [program, *PLAN], b"ctrl-C shows the best so far", [0, 1]),
             "plan's best": pool.submit(best_plan_so_far, [program, *PLAN]),
-            "fits": pool.submit(shows_progress_and_stops, [program, *FITS], b" models", [130]),
+            "fits": pool.submit(shows_progress_and_stops, [program, *FITS], b"ctrl-C shows those so far", [0, 1]),
             "train, piped": pool.submit(says_nothing_in_a_pipe, [program, *TRAIN]),
             "NO_COLOR": pool.submit(obeys_no_color, [program, *SHORT]),
             "the first build": pool.submit(first_build, script, folder)}

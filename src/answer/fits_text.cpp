@@ -105,6 +105,7 @@ std::string footer(const FitsAnswer& answer, int width) {
   if (!answer.not_modelled.empty())
     line += fmt::format(", {} are not {} by memtape (--json says why)", answer.not_modelled.size(),
                         trains(answer) ? "trained" : "served with llama.cpp");
+  if (answer.not_asked > 0) line += fmt::format(", {} were not asked", answer.not_asked);
   line += trains(answer) ? ". TOKENS: the longest sequence that fits, doubled from the least."
                          : ". CONTEXT: the longest that fits.";
   if (!trains(answer) && q.room() && !q.host_memory)
@@ -191,6 +192,7 @@ std::string json(const FitsAnswer& answer) {
   for (const Fitting& one : answer.models) write_fitting(out, one, trains(answer));
   out.end_array();
   report::write_lines(out, "too_large", answer.too_large);
+  if (answer.not_asked > 0) out.member("not_asked", static_cast<std::int64_t>(answer.not_asked));
   out.key("not_modelled");
   out.begin_array();
   for (const Fitting& one : answer.not_modelled) {
