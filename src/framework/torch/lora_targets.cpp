@@ -67,8 +67,8 @@ std::vector<NamedModule> all_linear(const std::vector<NamedModule>& modules,
 tl::unexpected<Error> unknown_target(const std::string& target,
                                      const std::vector<NamedModule>& modules) {
   if (target == kDefaultLoraTargets)
-    return bad_input("peft has no target_modules of its own for this model", "--lora-targets, --peft",
-                     "a list of module names, or \"all-linear\"");
+    return bad_input("peft has no target_modules of its own for this model",
+                     "--lora-targets, --peft", "a list of module names, or \"all-linear\"");
   std::vector<std::string_view> names;
   for (const NamedModule& module : modules)
     if (module.node->projection &&
