@@ -9,8 +9,11 @@
 #include "family/registry.h"
 #include "framework/dialects.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch/lora_parameters.h"
 #include "model/stored_dtype.h"
+#include "model/type_of.h"
 #include "predict/global_batch.h"
+#include "release/transformers_changes.h"
 
 namespace memtape {
 namespace {
@@ -82,12 +85,24 @@ void take_task(TrainRecipe& recipe, const Config& config) {
         head->architecture));
 }
 
+/// Only Mixtral is built with the experts that it had as modules.
+void note_adapted_experts(TrainRecipe& recipe, const Config& config) {
+  const std::string type = type_of(config);
+  if (!recipe.lora || recipe.release.has(changes::kExpertsAreStacked) || type == "mixtral" ||
+      !torch::adapts_experts(*recipe.lora, type))
+    return;
+  recipe.not_modelled.emplace_back(
+      "before transformers 5.0 each layer of an expert is a module with adapters, and their "
+      "dropout, of its own: answered with adapters of the stacked experts, without dropout");
+}
+
 }  // namespace
 
 Result<TrainRecipe> resolved(TrainRecipe recipe, const Config& config) {
   if (const Result<DType> stored = stored_dtype(config); !stored)
     return tl::unexpected(stored.error());
   if (!recipe.names_task) take_task(recipe, config);
+  note_adapted_experts(recipe, config);
   if (lacks_padding_token(recipe, config))
     recipe.assumed.emplace_back(
         "the configuration names no pad_token_id, and unless its class has one, transformers "

@@ -5,6 +5,7 @@
 // changed it.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -62,8 +63,12 @@ class Build {
   bool values_first() const { return number_ >= 7044; }
   /// Masks have one row for each token and are not padded to 64 (17910).
   bool masks_fit() const { return number_ >= 7350; }
-  /// Unless asked otherwise, the context is as long as the model's and not 4096 (16653).
-  bool takes_trained_context() const { return number_ >= 7407; }
+  /// The tokens of context unless asked otherwise; 0 is as many as the model was trained for. That
+  /// came instead of 512 (7675), 4096 instead of it (10136), and then it came back (16653).
+  std::int64_t default_context() const {
+    if (number_ < 3087) return 512;
+    return number_ >= 4014 && number_ < 7407 ? 4096 : 0;
+  }
   /// The output layer is the first that goes to a GPU and counts as one of the layers there
   /// (18148).
   bool counts_output() const { return number_ >= 7467; }

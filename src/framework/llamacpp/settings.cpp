@@ -17,7 +17,6 @@ constexpr std::int64_t kMostSequences = 256;  ///< LLAMA_MAX_SEQ
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 constexpr int kMostGpus = 15;             ///< GGML_SCHED_MAX_BACKENDS, less the CPU
 constexpr std::int64_t kServerSlots = 4;  ///< llama-server's own choice, with one cache for all
-constexpr std::int64_t kOldContext = 4096;
 constexpr std::array kDeviceKinds{DeviceKind::cuda,   DeviceKind::rocm,  DeviceKind::sycl,
                                   DeviceKind::vulkan, DeviceKind::metal, DeviceKind::opencl,
                                   DeviceKind::rpc};
@@ -65,8 +64,7 @@ class Reader {
   }
 
   void sizes() {
-    const std::int64_t context = s_.build.takes_trained_context() ? 0 : kOldContext;
-    take(options_.integer("ctx-size", context, {0, kMostTokens}), s_.n_ctx);
+    take(options_.integer("ctx-size", s_.build.default_context(), {0, kMostTokens}), s_.n_ctx);
     take(options_.integer("batch-size", 2048, {1, kMostTokens}), s_.n_batch);
     take(options_.integer("ubatch-size", 512, {0, kMostTokens}), s_.n_ubatch);
     const bool chosen = options_.has("parallel") && options_.text("parallel", "") != "-1";

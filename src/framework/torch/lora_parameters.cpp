@@ -12,6 +12,7 @@
 #include "ghost/ops/matmul.h"
 #include "nn/layers.h"
 #include "nn/parametrize.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::torch {
 namespace {
@@ -49,10 +50,18 @@ bool is_target(const LoraRecipe& recipe, std::string_view old_name) {
   });
 }
 
+/// Before transformers 5.0 each expert's layers are modules, which take adapters of their own, with
+/// dropout: peft converts names only where experts are stacked.
+bool has_expert_modules(const std::vector<nn::NamedModule>& modules) {
+  return std::ranges::any_of(modules, [](const nn::NamedModule& m) {
+    return m.node->projection && m.name.find(".experts.0.") != std::string::npos;
+  });
+}
+
 /// What ParamWrapper raises a ValueError for, and what is not modelled.
 Result<void> check_parameters(const LoraRecipe& recipe, std::string_view family) {
   const std::string hint = "target the attention's layers alone, or none of those options";
-  if (recipe.dropout > 0)
+  if (recipe.dropout > 0 && ghost::has(changes::kExpertsAreStacked))
     return bad_input("peft cannot drop out in adapters of experts", "lora_dropout", hint);
   if (recipe.use_dora) return bad_input("peft has no DoRA for experts", "use_dora", hint);
   if (recipe.lora_bias) return bad_input("peft has no lora_bias for experts", "lora_bias", hint);
@@ -160,10 +169,16 @@ std::vector<ModuleNode*> nest(nn::ModuleTree& tree, ModuleNode& node, std::size_
 
 }  // namespace
 
+bool adapts_experts(const LoraRecipe& recipe, std::string_view family) {
+  const OldNames* names = old_names(family);
+  return names && std::ranges::any_of(
+                      names->all(), [&](std::string_view name) { return is_target(recipe, name); });
+}
+
 Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& modules,
                                            const LoraRecipe& recipe, std::string_view family) {
   const OldNames* names = old_names(family);
-  if (!names) return ParameterTargets{};
+  if (!names || has_expert_modules(modules)) return ParameterTargets{};
   const bool gate = is_target(recipe, names->gate), up = is_target(recipe, names->up),
              down = is_target(recipe, names->down), router = is_target(recipe, names->router);
   if (!gate && !up && !down && !router) return ParameterTargets{};

@@ -21,8 +21,11 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kDtypes{"bfloat16", "float16", "float32"};
 constexpr std::array kDtypeValues{DType::bfloat16, DType::float16, DType::float32};
-constexpr std::array<std::string_view, 2> kAttentions{"sdpa", "eager"};
-constexpr std::array kAttentionValues{AttentionChoice::sdpa, AttentionChoice::eager};
+constexpr std::string_view kFlashWithSinks = "kernels-community/vllm-flash-attn3";
+constexpr std::array kAttentions{std::string_view("sdpa"), std::string_view("eager"),
+                                 kFlashWithSinks};
+constexpr std::array kAttentionValues{AttentionChoice::sdpa, AttentionChoice::eager,
+                                      AttentionChoice::flash};
 constexpr std::array<std::string_view, 5> kCaches{"dynamic", "static", "offloaded",
                                                   "offloaded_static", "quantized"};
 constexpr std::array kCacheKinds{family::CacheKind::dynamic, family::CacheKind::fixed,
@@ -60,6 +63,19 @@ Result<family::QuantizedStates::Settings> quantized_states(const ServeOptions& o
   return settings;
 }
 
+/// FlashAttention 3 runs on Hopper, and is modelled where it is what takes sinks.
+Result<void> check_attention(const ServeRequest& request, const GenerateRecipe& recipe) {
+  if (recipe.attention != AttentionChoice::flash) return {};
+  if (type_of(*request.config) != "gpt_oss")
+    return unsupported("this kernel is modelled for GPT-OSS alone under generate()", "--attention",
+                       "sdpa or eager");
+  if (recipe.gpu && recipe.gpu->capability_major != 9)
+    return bad_input(
+        std::string(kFlashWithSinks) + " runs on Hopper, not on " + std::string(recipe.gpu->name),
+        "--attention", "eager");
+  return {};
+}
+
 Result<GenerateRecipe> recipe_of(const ServeRequest& request) {
   const ServeOptions& options = request.options;
   constexpr IntegerRange kCount{.least = 1, .most = std::int64_t{1} << 31};
@@ -79,6 +95,8 @@ Result<GenerateRecipe> recipe_of(const ServeRequest& request) {
     recipe.prefill_chunk_size = flags.integer("prefill_chunk_size", 1, kCount);
   recipe.num_beams = flags.integer("num_beams", recipe.num_beams, kCount);
   if (const auto read = flags.done(); !read) return tl::unexpected(read.error());
+  if (const auto fine = check_attention(request, recipe); !fine)
+    return tl::unexpected(fine.error());
   const auto quantized = quantized_states(options);
   if (!quantized) return tl::unexpected(quantized.error());
   recipe.quantized = *quantized;

@@ -18,8 +18,9 @@ Result<GenerateRun> run_generate(const ServeRequest& request);
 /// The names of GenerationConfig, beside those that all engines share.
 inline constexpr std::array kServeFlags{
     ServeFlag{"--dtype", "{bfloat16,float16,float32}", "of weights and activations (bfloat16)"},
-    ServeFlag{"--attention --attn-implementation", "{eager,sdpa}",
-              "attention implementation (sdpa)"},
+    ServeFlag{"--attention --attn-implementation --attn_implementation",
+              "{eager,sdpa,kernels-community/vllm-flash-attn3}",
+              "attention implementation (sdpa); the kernel of the hub for GPT-OSS"},
     ServeFlag{"--batch-size --batch --max-num-seqs", "N", "prompts at a time (1)"},
     ServeFlag{"--prompt-length", "N", "tokens of each prompt (512)"},
     ServeFlag{"--max_new_tokens --max-new-tokens", "N", "tokens made for each (20)"},

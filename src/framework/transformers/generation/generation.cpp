@@ -35,6 +35,7 @@ bool is_mamba(const Config& config) {
 }
 
 family::AttentionImplementation attention_of(const Config& config, const GenerateRecipe& recipe) {
+  if (recipe.attention == AttentionChoice::flash) return family::AttentionImplementation::flash;
   const family::FamilyFacts* const facts = family::facts_of(config);
   const bool is_eager = recipe.attention == AttentionChoice::eager ||
                         (facts && facts->modeling.has_sdpa == Known::no);
