@@ -69,6 +69,12 @@ class Build {
     if (number_ < 3087) return 512;
     return number_ >= 4014 && number_ < 7407 ? 4096 : 0;
   }
+  /// Rows are split with the other tensors of a layer on the layer's device, not on the main one
+  /// (10026).
+  bool splits_rows_of_layers() const { return number_ >= 4014; }
+  /// CUDA, and what is built from its sources, has no buffers any more that are split by rows
+  /// (24216).
+  bool drops_row_splits() const { return number_ >= 9890; }
   /// The output layer is the first that goes to a GPU and counts as one of the layers there
   /// (18148).
   bool counts_output() const { return number_ >= 7467; }

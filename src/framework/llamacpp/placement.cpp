@@ -123,7 +123,7 @@ bool Placement::pipelined() const {
   if (settings_.device_kind == DeviceKind::vulkan && !settings_.build.pipelines_vulkan())
     return false;
   return devices_.gpus() > 1 && fully_offloaded_ && settings_.kv_offload &&
-         !settings_.has_overrides();
+         !settings_.splits_rows && !settings_.has_overrides();
 }
 
 bool Placement::usable(const Weight& weight, int device, const ggml::BufferType& buffer) const {
@@ -165,6 +165,12 @@ Result<const ggml::BufferType*> Placement::buffer_of(const Weight& weight) const
   if (weight.place == Place::input) return first_usable(weight, devices_.cpu());
   return first_usable(weight,
                       layer(weight.place == Place::output ? hp_.n_layer_all : weight.layer));
+}
+
+bool Placement::splits(const Weight& weight) const {
+  if (!settings_.splits_rows || op_in(hp_, weight) != ggml::Op::mul_mat) return false;
+  const Result<const ggml::BufferType*> named = overridden(weight);
+  return weight.ne[2] == 1 && weight.ne[3] == 1 && named && !*named;
 }
 
 }  // namespace memtape::llamacpp

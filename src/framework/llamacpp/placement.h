@@ -23,6 +23,8 @@ class Placement {
   bool pipelined() const;
   /// The buffer of a weight. It is an error if an override names no known buffer.
   Result<const ggml::BufferType*> buffer_of(const Weight& weight) const;
+  /// Whether all GPUs have rows of a weight that lies on one, if that one gets some.
+  bool splits(const Weight& weight) const;
 
  private:
   const ggml::BufferType* first_usable(const Weight& weight, int device) const;

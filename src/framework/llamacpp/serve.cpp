@@ -89,7 +89,8 @@ ServeRank rank_of(int gpu, const ServerMemory& memory, const ServeRequest& reque
   rank.ranks = {gpu};
   rank.weights_bytes = buffer.model;
   rank.activation_peak_bytes = buffer.compute;
-  rank.non_torch_bytes = request.device.context_bytes();
+  rank.non_torch_bytes =
+      request.device.context_bytes() + memory.page_rests[static_cast<std::size_t>(gpu)];
   rank.kv_cache = cache_of(memory, buffer, mla);
   rank.at_peak[Category::parameter] = buffer.model;
   rank.at_peak[Category::kv_cache] = buffer.context;
@@ -245,6 +246,10 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   warn_of_checkpoint(request, *settings, answer.warnings);
   answer.warnings.insert(answer.warnings.end(), settings->warnings.begin(),
                          settings->warnings.end());
+  if (settings->splits_rows)
+    answer.warnings.emplace_back(
+        "--split-mode row: each GPU's rows of each matrix are an allocation of their own; what "
+        "CUDA adds to whole pages of 2 MiB is counted with the context");
   if (*projector)
     answer.warnings.emplace_back(
         "--mmproj: its weights are counted, what it computes in is not (hundreds of MiB)");

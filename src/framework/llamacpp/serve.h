@@ -29,7 +29,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--host-memory-bytes", "N", "what --device none is to fit in"},
     ServeFlag{"--n-gpu-layers --gpu-layers -ngl", "N",
               "layers on the GPUs, the output counts as one"},
-    ServeFlag{"--split-mode -sm", "{none,layer}", "how the model is spread over GPUs"},
+    ServeFlag{"--split-mode -sm", "{none,layer,row}", "how the model is spread over GPUs"},
     ServeFlag{"--tensor-split -ts", "N,N,...", "share of each GPU"},
     ServeFlag{"--main-gpu -mg", "N", "the GPU of --split-mode none"},
     ServeFlag{"--cpu-moe -cmoe", "", "all experts in host memory"},

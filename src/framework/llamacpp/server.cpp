@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "framework/llamacpp/row_split.h"
+
 namespace memtape::llamacpp {
 namespace {
 
@@ -17,7 +19,8 @@ class Loader {
         settings_(settings),
         owner_(std::make_shared<Devices>(settings)),
         devices_(*owner_),
-        placement_(model.hp, settings, devices_) {}
+        placement_(model.hp, settings, devices_),
+        rows_(settings) {}
 
   Result<ServerMemory> load() {
     if (Result<void> placed = place_weights(); !placed) return tl::unexpected(placed.error());
@@ -71,6 +74,9 @@ class Loader {
 
   Result<void> place_weights() {
     for (const Weight& weight : model_.weights) {
+      if (weight.adapts >= 0 && settings_.splits_rows)
+        return bad_input("adapters of matrices that are split by rows are not modelled", "--lora",
+                         "--split-mode layer");
       if (weight.adapts >= 0) {  // where the weight lies that it adapts
         buffers_.push_back(buffers_[static_cast<std::size_t>(weight.adapts)]);
         continue;
@@ -151,16 +157,44 @@ class Loader {
     return {};
   }
 
-  Bytes model_bytes(const ggml::BufferType& buffer) const {
-    Bytes bytes = 0;
+  /// Whether all GPUs have rows of the weight: not if its own would have none.
+  bool is_split(std::size_t i) const {
+    const Weight& w = model_.weights[i];
+    for (int gpu = 0; gpu < devices_.gpus(); ++gpu)
+      if (buffers_[i] == &devices_.memory(gpu))
+        return placement_.splits(w) && rows_.rows(w, gpu) > 0;
+    return false;
+  }
+
+  /// The weights that are loaded to a buffer, or, of all GPUs, those that are split.
+  template <class Wanted>
+  std::vector<std::size_t> loaded(Wanted wanted) const {
+    std::vector<std::size_t> found;
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const Weight& w = model_.weights[i];
-      if (buffers_[i] != &buffer || (w.skipped && !settings_.drafts)) continue;
-      if (!w.separate && !seen.insert(w.name).second) continue;
-      bytes += placed_bytes(buffer, w.type, w.ne);
+      if (!wanted(i) || (w.skipped && !settings_.drafts)) continue;
+      if (w.separate || seen.insert(w.name).second) found.push_back(i);
     }
+    return found;
+  }
+
+  Bytes model_bytes(const ggml::BufferType& buffer) const {
+    Bytes bytes = 0;
+    const auto whole = [&](std::size_t i) { return buffers_[i] == &buffer && !is_split(i); };
+    for (const std::size_t i : loaded(whole))
+      bytes += placed_bytes(buffer, model_.weights[i].type, model_.weights[i].ne);
     return bytes;
+  }
+
+  void add_rows() {
+    memory_.page_rests.resize(static_cast<std::size_t>(devices_.gpus()));
+    for (const std::size_t i : loaded([&](std::size_t at) { return is_split(at); }))
+      for (int gpu = 0; gpu < devices_.gpus(); ++gpu) {
+        const Bytes bytes = rows_.bytes(model_.weights[i], gpu);
+        memory_.buffers[static_cast<std::size_t>(gpu)].model += bytes;
+        memory_.page_rests[static_cast<std::size_t>(gpu)] += RowSplit::held(bytes) - bytes;
+      }
   }
 
   void add(const ggml::BufferType& buffer, Bytes compute) {
@@ -176,6 +210,7 @@ class Loader {
     const Bytes host = schedule.bytes[static_cast<std::size_t>(devices_.cpu())];
     if (devices_.has_pinned()) add(devices_.pinned(), host);
     add(devices_.memory(devices_.cpu()), devices_.has_pinned() ? 0 : host);
+    add_rows();
   }
 
   const Model& model_;
@@ -183,6 +218,7 @@ class Loader {
   std::shared_ptr<Devices> owner_;
   Devices& devices_;
   Placement placement_;
+  RowSplit rows_;
   std::vector<const ggml::BufferType*> buffers_;
   ServerMemory memory_;
 };

@@ -30,6 +30,7 @@ struct ServerMemory {
   std::shared_ptr<const Devices> devices;        ///< they own the buffers that `caches` names
   std::shared_ptr<const Devices> draft_devices;  ///< those of a draft model, with `draft_caches`
   CachePlan caches, draft_caches;
+  std::vector<Bytes> page_rests;  ///< by GPU: what CUDA holds beyond `buffers`
   ContextSizes sizes;
   bool flash = false;  ///< whether flash attention runs
   int splits = 0;      ///< those of the prompt's graph

@@ -170,9 +170,6 @@ class Reader {
     const std::int64_t otherwise = s_.build.offloads_by_default() ? -1 : 0;
     if (layers != "auto" && layers != "all")
       take(options_.integer("n-gpu-layers", otherwise, {-2, 1 << 20}), s_.n_gpu_layers);
-    if (const std::string* mode = options_.find("split-mode"); mode && *mode == "row")
-      return fail("split-mode", "this version's CUDA backend has no buffers split by rows",
-                  "layer");
     tensor_split();
     split_mode();
     s_.cpu_moe = options_.has("cpu-moe");
@@ -252,14 +249,29 @@ class Reader {
 
   /// Without a split, the main GPU is the only device (llama.cpp, llama_model_load_from_file_impl).
   void split_mode() {
-    constexpr std::array<std::string_view, 2> kSplits{"none", "layer"};
+    constexpr std::array<std::string_view, 3> kSplits{"none", "layer", "row"};
     std::size_t split = 1;
     take(options_.choice("split-mode", kSplits, "layer"), split);
     std::int64_t main = 0;
     take(options_.integer("main-gpu", 0, {0, std::max(s_.gpus() - 1, 0)}), main);
+    if (split == 2) row_split();
     if (split != 0 || s_.gpus() == 0) return;
     s_.device_numbers = {s_.device_numbers[static_cast<std::size_t>(main)]};
     s_.tensor_split.clear();
+  }
+
+  void row_split() {
+    const bool cuda = s_.device_kind == DeviceKind::cuda || s_.device_kind == DeviceKind::rocm;
+    s_.splits_rows = true;
+    if (s_.build.drops_row_splits())
+      fail("split-mode", "this version's CUDA backend has no buffers split by rows", "layer");
+    else if (!s_.build.splits_rows_of_layers() || !cuda)
+      fail("split-mode",
+           fmt::format("how {} splits rows is not modelled",
+                       cuda ? "a build before b4014" : prefix_of(s_.device_kind)),
+           "layer");
+    else if (options_.has("fit") && s_.gpus() > 1)
+      fail("fit", "llama.cpp does not fit what --split-mode row splits", "--split-mode layer");
   }
 
   void tensor_split() {

@@ -32,6 +32,7 @@ struct Settings {
   ggml::Type type_k = ggml::Type::f16, type_v = ggml::Type::f16;
   std::int64_t n_gpu_layers = -1;  ///< -1: all
   std::vector<double> tensor_split;
+  bool splits_rows = false;
   bool kv_offload = true, op_offload = true, swa_full = false, mmap = false;
   bool cpu_moe = false;
   std::int64_t n_cpu_moe = 0;

@@ -82,6 +82,8 @@ Settings draft_settings(const Settings& settings, std::int64_t n_ctx) {
 void add_draft_memory(ServerMemory& memory, const ServerMemory& draft) {
   memory.draft_devices = draft.devices;
   memory.draft_caches = draft.caches;
+  std::ranges::transform(memory.page_rests, draft.page_rests, memory.page_rests.begin(),
+                         std::plus<>());
   for (const BufferBytes& of : draft.buffers) {
     auto at = std::ranges::find(memory.buffers, of.name, &BufferBytes::name);
     if (at == memory.buffers.end())
