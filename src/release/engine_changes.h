@@ -26,6 +26,18 @@ inline constexpr Change kVllmRunsAllModelsOnV2{
     "All models run on the second model runner.",
     "vllm/config/vllm.py:VllmConfig.use_v2_model_runner"};
 
+inline constexpr Change kVllmPoolsOnV1{
+    Package::vllm,
+    {0, 9, 2},
+    "Models for embeddings, scores and rewards run on the V1 engine; before, on the V0 engine.",
+    "vllm/engine/arg_utils.py:EngineArgs._is_v1_supported_oracle"};
+
+inline constexpr Change kVllmPoolsOnV2{
+    Package::vllm,
+    {0, 28, 0},
+    "Models for embeddings, scores and rewards may run on the second model runner.",
+    "vllm/config/vllm.py:VllmConfig.use_v2_model_runner"};
+
 inline constexpr Change kVllmCachesLatents{
     Package::vllm,
     {0, 7, 1},

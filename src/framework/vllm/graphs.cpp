@@ -162,6 +162,8 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s) {
   const bool estimates = s.runner == Runner::v2 ? s.release.has(changes::kVllmEstimatesGraphsOfV2)
                                                 : s.release.has(changes::kVllmTakesMoreOfTheDevice);
   s.estimate_cuda_graphs = estimates && options.text("estimate-cuda-graphs", "1") != "0";
+  // "Pooling models do not support full cudagraphs" (vllm/config/vllm.py).
+  if (s.pooling && mode != "NONE") mode = s.compiles ? "PIECEWISE" : "NONE";
   s.full_graphs = mode.starts_with("FULL");
   s.piecewise_graphs = mode.ends_with("PIECEWISE");
   return {};

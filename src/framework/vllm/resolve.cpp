@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "framework/vllm/attention_backend.h"
 #include "framework/vllm/graphs.h"
+#include "framework/vllm/pooling.h"
 #include "framework/vllm/refusals.h"
 #include "framework/vllm/speculation.h"
 #include "ghost/device_traits.h"
@@ -141,14 +142,16 @@ Result<double> utilization_of(const ServeOptions& options, const Release& releas
 
 /// VllmConfig.use_v2_model_runner, but for stages that torchrun starts; VLLM_USE_V1=0 asks for the
 /// V0 engine.
-Runner runner_of(const ServeOptions& options, const Config& config, const Release& release) {
-  if (!release.has(changes::kVllmEngineIsV1) || options.text("use-v1", "1") == "0")
-    return Runner::v0;
+Runner runner_of(const ServeOptions& options, const Config& config, const Settings& s) {
+  const Release& release = s.release;
+  const Change& first = s.pooling ? changes::kVllmPoolsOnV1 : changes::kVllmEngineIsV1;
+  if (!release.has(first) || options.text("use-v1", "1") == "0") return Runner::v0;
   if (const std::string* asked = options.find("use-v2-model-runner"))
     return *asked == "0" ? Runner::v1 : Runner::v2;
   const bool has_stages = options.text("pipeline-parallel-size", "1") != "1";
   if (has_stages && options.text("distributed-executor-backend", "") == "external_launcher")
     return Runner::v1;
+  if (s.pooling && !release.has(changes::kVllmPoolsOnV2)) return Runner::v1;
   const bool second = has_experts(config) ? release.has(changes::kVllmRunsAllModelsOnV2)
                                           : release.has(changes::kVllmRunsDenseModelsOnV2);
   return second ? Runner::v2 : Runner::v1;
@@ -161,7 +164,8 @@ bool is_long_for_v0(const Settings& s) {
   return s.max_model_len > kLongContext;
 }
 BatchDefaults v0_defaults(const Settings& s) {
-  constexpr std::int64_t kChunk = 2048, kRequests = 256;
+  constexpr std::int64_t kChunk = 2048, kRequests = 256, kPooled = 32768;
+  if (s.pooling) return {std::max(s.max_model_len, kPooled), kRequests};
   return {is_long_for_v0(s) ? kChunk : std::max(s.max_model_len, kChunk), kRequests};
 }
 
@@ -179,7 +183,7 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
   const auto requests = options.integer("max-num-seqs", defaults.requests, kRange);
   if (!requests) return tl::unexpected(requests.error());
   s.max_num_batched_tokens = *tokens;
-  s.samples_in_profile = s.runner != Runner::v0 || !is_long_for_v0(s);
+  s.samples_in_profile = s.runner != Runner::v0 || s.pooling || !is_long_for_v0(s);
   s.max_num_seqs = *requests;
   // A default for the requests gives way to the tokens that were asked for, and the reverse.
   if (!options.has("max-num-seqs")) s.max_num_seqs = std::min(s.max_num_seqs, *tokens);
@@ -238,7 +242,7 @@ Result<void> read_cache(const ServeOptions& options, const Config& config, Setti
                                                 : options.has("enable-prefix-caching");
   s.ssm_dtype = options.text("mamba-ssm-cache-dtype", "");
   s.hybrid_kv_cache = !options.has("disable-hybrid-kv-cache-manager");
-  s.async_scheduling = !options.has("no-async-scheduling");
+  s.async_scheduling = !options.has("no-async-scheduling") && !s.pooling;
   return {};
 }
 
@@ -439,14 +443,17 @@ Config without_encoders(const Config& config) {
   return left ? *left : config;
 }
 
-Result<Settings> resolve(const ServeRequest& request, const Config& config,
+Result<Settings> resolve(const ServeRequest& request, const Config& named, const Config& config,
                          std::vector<std::string>& warnings) {
   const ServeOptions& options = request.options;
   Settings s;
   const Result<Release> release = engine_release(options, Package::vllm, kVersion, request.release);
   if (!release) return tl::unexpected(release.error());
   s.release = *release;
-  s.runner = runner_of(options, config, s.release);
+  const Result<std::optional<Pooling>> pooling = pooling_of(options, named);
+  if (!pooling) return tl::unexpected(pooling.error());
+  s.pooling = *pooling;
+  s.runner = runner_of(options, config, s);
   if (const std::string version = options.text("engine-version", kVersion); version != kVersion)
     warnings.push_back(
         fmt::format("vLLM {}'s layers are taken to be those of {}; its defaults, "

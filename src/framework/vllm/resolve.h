@@ -34,7 +34,8 @@ Result<Bytes> cpu_offload_of(const ServeOptions& options);
 Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine);
 
 /// The settings of rank 0. `warnings` receives what was given and is not modelled.
-Result<Settings> resolve(const ServeRequest& request, const Config& config,
+/// `named` has the architecture of the checkpoint, `config` that of the decoder (pooling.h).
+Result<Settings> resolve(const ServeRequest& request, const Config& named, const Config& config,
                          std::vector<std::string>& warnings);
 
 }  // namespace memtape::vllm

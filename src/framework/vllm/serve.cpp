@@ -14,6 +14,7 @@
 #include "framework/vllm/kv_cache.h"
 #include "framework/vllm/load_levers.h"
 #include "framework/vllm/outside_growth.h"
+#include "framework/vllm/pooling.h"
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/startup.h"
 #include "mesh/nccl.h"
@@ -426,9 +427,10 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!whole) return tl::unexpected(whole.error());
   const Result<bool> is_text = serves_text_alone(request.options, *whole);
   if (!is_text) return tl::unexpected(is_text.error());
-  const Config config = text_config(*is_text ? without_encoders(*whole) : *whole);
+  const Config named = text_config(*is_text ? without_encoders(*whole) : *whole);
+  const Config config = as_decoder(named);
   ServeAnswer answer;
-  Result<Settings> settings = resolve(request, config, answer.warnings);
+  Result<Settings> settings = resolve(request, named, config, answer.warnings);
   if (!settings) return tl::unexpected(settings.error());
   if (!*is_text) {
     auto encoders = read_encoders(request.options, *whole, *settings);

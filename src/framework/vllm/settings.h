@@ -74,6 +74,11 @@ struct LoraSettings {
   std::int64_t adapters = 1, rank = 16;
 };
 
+/// A model that pools its hidden states: the labels of its classifier, 0 where it has none.
+struct Pooling {
+  std::int64_t labels = 0;
+};
+
 struct Settings {
   Release release;
   Runner runner = Runner::v2;
@@ -104,6 +109,7 @@ struct Settings {
   Bytes cpu_offload = 0;      ///< --cpu-offload-gb: weights that may lie in host memory
   bool reads_on_gpu = false;  ///< --load-format: files of the checkpoint come to the GPU
   std::optional<LoraSettings> lora;
+  std::optional<Pooling> pooling;                     ///< of a model that generates nothing
   std::shared_ptr<const struct Encoders> encoders{};  ///< encoders.h; null: of text alone
   Speculation speculation;
   Parallel parallel;

@@ -61,6 +61,10 @@ class Worker {
     if (settings_.cpu_offload > 0 && runtime_.offloaded == 0)
       ghost::session().fail({ErrorKind::unsupported, "host memory is not modelled for this model",
                              "--cpu-offload-gb", "leave it out"});
+    if (settings_.pooling && settings_.pooling->labels > 0 && settings_.parallel.last_stage())
+      score_ = (place_ / "score")
+                   .parameter("weight", {settings_.pooling->labels, model_->hidden_size()},
+                              DType::float32);
     process_weights(startup);
     if (settings_.lora)
       for (Tensor& buffer : make_lora_buffers(runtime_.lora_sites, settings_))
@@ -71,7 +75,7 @@ class Worker {
       speculator_->share_tables(*model_);
     }
     startup.stages.weights = at();
-    if (settings_.parallel.last_stage() && is_v2_)
+    if (settings_.parallel.last_stage() && is_v2_ && !settings_.pooling)
       sampler_.emplace(settings_, runtime_.config.dimension({"vocab_size", "padded_vocab_size"}));
     if (is_v2_) make_intermediate_tensors();
     if (std::ranges::any_of(runtime_.kv_layers,
@@ -109,7 +113,9 @@ class Worker {
     }
     if (!is_v2_) runtime_.workspace.release();
     if (!sample_hidden_states.defined() || !settings_.samples_in_profile) return;
-    if (is_v2_)
+    if (settings_.pooling)
+      pool(hidden_states, requests);
+    else if (is_v2_)
       sample(sample_hidden_states, requests);
     else
       sample_as_v1(model_->compute_logits(sample_hidden_states));
@@ -142,7 +148,7 @@ class Worker {
   /// warmup_kernels of worker/gpu/warmup.py: a step of as many requests as there may be, with top-k
   /// and top-p. The V1 runner's sampler did the same in its profile.
   void warm_up() {
-    if (!is_v2_ || !settings_.parallel.last_stage()) return;
+    if (!is_v2_ || !settings_.parallel.last_stage() || settings_.pooling) return;
     const std::int64_t requests =
         std::min(settings_.max_num_batched_tokens, settings_.max_num_seqs);
     const Dims sizes{requests, model_->hidden_size()};
@@ -248,6 +254,26 @@ class Worker {
       sample_by_sorting(logits);
   }
 
+  /// _dummy_pooler_run: each task of the model in its turn, and the one with the most output again.
+  void pool(const Tensor& hidden_states, std::int64_t requests) {
+    const std::int64_t each = hidden_states.size(0) / requests;
+    const Tensor token_ids = kernel_output("zeros", {requests, each}, DType::int32);
+    pooled(indexed(hidden_states, requests));  // the last token of each
+    for (int run = 0; run < 2; ++run) {
+      std::vector<Tensor> outputs;
+      for (std::int64_t i = 0; i < requests; ++i)
+        outputs.push_back(pooled(hidden_states.slice(0, i * each, (i + 1) * each)));
+    }
+  }
+
+  /// In float32: normalized, or the probabilities of the labels.
+  Tensor pooled(const Tensor& rows) {
+    const Tensor wide = kernel_output("to", rows.sizes(), DType::float32);
+    if (!score_.defined()) return kernel_output("div", rows.sizes(), DType::float32);
+    const Tensor logits = kernel_output("linear", {rows.size(0), score_.size(0)}, DType::float32);
+    return kernel_output("softmax", logits.sizes(), DType::float32);
+  }
+
   /// What a stage is given: V2's model state makes it with the model, V1's first _dummy_run.
   void make_intermediate_tensors() {
     if (settings_.parallel.first_stage()) return;
@@ -286,6 +312,7 @@ class Worker {
   std::unique_ptr<ServedModel> model_;
   std::optional<Speculator> speculator_;
   std::optional<SamplerState> sampler_;
+  Tensor score_;  ///< of a classifier
   Stream stream_;
 };
 

@@ -46,14 +46,15 @@ Tensor VocabParallelEmbedding::forward(const Tensor& input_ids) {
 
 ParallelLMHead::ParallelLMHead(const Place& place, std::int64_t vocabulary, std::int64_t width,
                                bool bias)
-    : runtime_(place.runtime()),
-      weights_(place),
-      table_(place.parameter("weight", {rows_on_rank(place.runtime(), vocabulary), width})) {
+    : runtime_(place.runtime()), weights_(place) {
+  if (runtime_.settings.pooling) return;  // StageMissingLayer
+  table_ = place.parameter("weight", {rows_on_rank(runtime_, vocabulary), width});
   if (bias) bias_ = place.parameter("bias", {table_.size(0)});
   if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = width, .outs = {vocabulary}});
 }
 
 void ParallelLMHead::tie(const Tensor& table) {
+  if (runtime_.settings.pooling) return;
   table_ = table;
   weights_.replace("weight", table);
 }

@@ -23,7 +23,7 @@ class VocabParallelEmbedding : public nn::Module<VocabParallelEmbedding> {
   Tensor table_;
 };
 
-/// ParallelLMHead. If the two are tied, it has the embedding's table.
+/// ParallelLMHead. If the two are tied, it has the embedding's table. Models that pool have none.
 class ParallelLMHead {
  public:
   ParallelLMHead(const Place& place, std::int64_t vocabulary, std::int64_t width,
