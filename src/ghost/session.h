@@ -28,7 +28,7 @@ struct DeviceTraits {
   int major = 8, minor = 0;
   int sm_count = 108;
   /// What the allocator can have of the device's memory (cudaMemGetInfo); not set: without limit.
-  std::optional<Bytes> memory;
+  std::optional<Bytes> memory = std::nullopt;
 
   /// maxThreadsPerMultiProcessor, by the CUDA programming guide's table of compute capabilities.
   int max_threads_per_sm() const {
