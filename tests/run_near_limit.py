@@ -75,6 +75,12 @@ def faults_of_figures(found):
     return [claim for claim, holds in claims.items() if not holds]
 
 
+def without(words, option):
+    """The words without an option, and its value."""
+    at = words.index(option)
+    return words[:at] + words[at + 2:], words[at + 1]
+
+
 def faults_of_doors(program, words, found):
     """Where another door says something else of the same training."""
     total, needed, within = found["device"]["total_bytes"], found["needed_bytes"], found["within_limit_bytes"]
@@ -93,11 +99,10 @@ def faults_of_doors(program, words, found):
     quiet = run(program, [*words, "--quiet"]).stdout
     if f", {told}" not in quiet:
         wrong.append(f"--quiet says {quiet!r}")
-    gpu = words[words.index("--gpu") + 1]
-    others = [word for at, word in enumerate(words) if word != "--gpu" and (at == 0 or words[at - 1] != "--gpu")]
+    others, gpu = without(words, "--gpu")
     compared = json.loads(run(program, [*others, "--compare", gpu, "--json"]).stdout)["compared"][0]
-    size = words[words.index("--micro-batch-size") + 1]
-    cell = json.loads(run(program, [*words, "--grid", f"micro-batch-size={size}", "--json"]).stdout)["cells"][0]
+    others, size = without(words, "--micro-batch-size")
+    cell = json.loads(run(program, [*others, "--grid", f"micro-batch-size={size}", "--json"]).stdout)["cells"][0]
     peak = max(rank["peak_device_bytes"] for rank in found["ranks"])
     for door, one in (("--compare", compared), ("--grid", cell)):
         same = (one["peak_device_bytes"] == needed and one["verdict"] == found["verdict"] and one["headroom_bytes"] == found["headroom_bytes"] and

@@ -196,6 +196,7 @@ class TrainAnswer(RankAnswer):
     failure: Optional[Failure]
     bounds: TrainBound
     advice: Tuple[TrainAdvice, ...]
+    nothing_helps: Optional[str]
     warnings: Tuple[str, ...]
     rules: Optional[Tuple[TrainRule, ...]]
     verdict: Optional[str]
@@ -210,7 +211,7 @@ class TrainAnswer(RankAnswer):
         ("warnings", tuple),
         ("rules", each(TrainRule._of)),
     )
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("failure", "rules",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("failure", "nothing_helps", "rules",))
 
 
 @dataclass(frozen=True)
@@ -439,6 +440,7 @@ class ServeAnswer(RankAnswer):
     solved: Optional[ServeSolved]
     users: Optional[ServeUser]
     corrected_command: Optional[str]
+    nothing_helps: Optional[str]
     advice: Tuple[ServeAdvice, ...]
     notes: Tuple[str, ...]
     warnings: Tuple[str, ...]
@@ -457,7 +459,7 @@ class ServeAnswer(RankAnswer):
         ("notes", tuple),
         ("warnings", tuple),
     )
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("buffers", "load_failure", "doubt", "solved", "users", "corrected_command",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("buffers", "load_failure", "doubt", "solved", "users", "corrected_command", "nothing_helps",))
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def train(
     lora_targets: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # the modules that get an adapter
     lora_dropout: Optional[Union[float, str]] = ...,  # dropout before the adapter
     peft: Optional[Union[str, Mapping[str, Any], Any]] = ...,  # a LoraConfig
+    as_family: Optional[Union[str, float]] = ...,  # an unknown MODEL as a family of its sizes: an estimate
     freeze: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # parameters that are not trained; may be repeated
     train_last_layers: Optional[Union[int, str]] = ...,  # train the last N layers alone (-N: the first)
     upcast_trained: Optional[Literal["true", "false"]] = ...,  # cast what --train-last-layers trains to fp32
@@ -228,6 +229,7 @@ def train(
     project: Any = ...,
     prompt_length: Any = ...,
     push_to_hub: Any = ...,
+    quantize_moe_experts: Any = ...,
     ref_model_mixup_alpha: Any = ...,
     ref_model_sync_steps: Any = ...,
     remove_unused_columns: Any = ...,
@@ -271,6 +273,7 @@ def train(
     truncation_mode: Any = ...,
     trust_remote_code: Any = ...,
     undesirable_weight: Any = ...,
+    unfrozen_parameters: Any = ...,
     use_adaptive_entropy: Any = ...,
     use_bias_correction_kl: Any = ...,
     use_cache: Any = ...,
@@ -368,6 +371,7 @@ def serve(
     context: Optional[Union[str, float]] = ...,  # tokens of a user's prompt: how many users are there room for?
     output: Optional[Union[str, float]] = ...,  # tokens of a user's answer (0)
     driver_placement: Optional[Literal["linux", "first-fit"]] = ...,  # where the driver puts segments
+    as_family: Optional[Union[str, float]] = ...,  # an unknown MODEL as a family of its sizes: an estimate
     ctx_size: Optional[Union[int, str]] = ...,  # tokens of context; 0: what the model was trained for
     batch_size: Optional[Union[int, str]] = ...,  # logical batch (2048)
     ubatch_size: Optional[Union[int, str]] = ...,  # physical batch (512)
@@ -381,7 +385,7 @@ def serve(
     device: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # none, or CUDA0, ROCm0, SYCL0, Vulkan0, MTL0, GPUOpenCL, RPC0 ...
     host_memory_bytes: Optional[Union[int, str]] = ...,  # what --device none is to fit in
     n_gpu_layers: Optional[Union[int, str]] = ...,  # layers on the GPUs, the output counts as one
-    split_mode: Optional[Literal["none", "layer"]] = ...,  # how the model is spread over GPUs
+    split_mode: Optional[Literal["none", "layer", "row"]] = ...,  # how the model is spread over GPUs
     tensor_split: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # share of each GPU
     main_gpu: Optional[Union[int, str]] = ...,  # the GPU of --split-mode none
     cpu_moe: Optional[bool] = ...,  # all experts in host memory
@@ -418,8 +422,10 @@ def serve(
     kv_cache_memory_bytes: Optional[Union[int, str]] = ...,  # the KV cache's size, as is
     num_gpu_blocks_override: Optional[Union[int, str]] = ...,  # blocks of the KV cache, as they are
     block_size: Optional[Union[int, str]] = ...,  # tokens of a block
+    attention_backend: Optional[Union[str, float]] = ...,  # FLASH_ATTN, FLASHINFER, TRITON_ATTN ...
     dtype: Optional[Union[str, float]] = ...,  # auto, bfloat16, float16, float32
     quantization: Optional[Union[str, float]] = ...,  # of an unquantized checkpoint: fp8, bitsandbytes
+    cpu_offload_gb: Optional[Union[float, str]] = ...,  # GiB of each rank's weights that lie in host memory
     tensor_parallel_size: Optional[Union[int, str]] = ...,  # ranks of tensor parallelism
     pipeline_parallel_size: Optional[Union[int, str]] = ...,  # pipeline stages
     data_parallel_size: Optional[Union[int, str]] = ...,  # ranks of data parallelism
@@ -436,14 +442,19 @@ def serve(
     no_async_scheduling: Optional[bool] = ...,  # one batch at a time
     async_scheduling: Optional[bool] = ...,  # 
     usage_context: Optional[Literal["llm", "api-server"]] = ...,  # whose defaults for tokens and requests: LLM() or vllm serve (api-server)
+    runner: Optional[Literal["auto", "generate", "pooling"]] = ...,  # pooling: embeddings, scores and rewards
+    convert: Optional[Literal["auto", "none", "embed", "classify"]] = ...,  # a model that generates, to one that pools
+    task: Optional[Union[str, float]] = ...,  # of older releases: embed, classify, score, reward
     enable_lora: Optional[bool] = ...,  # room for adapters beside every layer
     max_loras: Optional[Union[int, str]] = ...,  # adapters that may run at a time (1)
     max_lora_rank: Optional[Union[int, str]] = ...,  # the largest rank of an adapter (16)
     max_cpu_loras: Optional[Union[int, str]] = ...,  # 
-    lora_modules: Optional[Union[str, float]] = ...,  # 
+    lora_modules: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # 
     speculative_config: Optional[Union[str, Mapping[str, Any], Any]] = ...,  # method ngram, mtp (the model's own predictor), eagle, eagle3 or draft_model, with model and num_speculative_tokens
     language_model_only: Optional[bool] = ...,  # without the encoders of images and videos
     limit_mm_per_prompt: Optional[Union[str, Mapping[str, Any], Any]] = ...,  # images and videos of a prompt; 0 of all is without
+    mm_processor_kwargs: Optional[Union[str, Mapping[str, Any], Any]] = ...,  # of the processor: max_pixels of an image
+    skip_mm_profiling: Optional[bool] = ...,  # images and videos have no part in the profile run
     hf_overrides: Optional[Union[str, Mapping[str, Any], Any]] = ...,  # members of config.json in the place of its own
     rank: Optional[Union[int, str]] = ...,  # 
     disable_custom_all_reduce: Optional[bool] = ...,  # 
@@ -453,7 +464,7 @@ def serve(
     trust_remote_code: Optional[bool] = ...,  # 
     served_model_name: Optional[Union[str, float]] = ...,  # 
     tokenizer: Optional[Union[str, float]] = ...,  # 
-    load_format: Optional[Union[str, float]] = ...,  # 
+    load_format: Optional[Union[str, float]] = ...,  # fastsafetensors and instanttensor read files on the GPU
     revision: Optional[Union[str, float]] = ...,  # 
     seed: Optional[Union[int, str]] = ...,  # 
     host: Optional[Union[str, float]] = ...,  # 
@@ -495,8 +506,7 @@ def serve(
     max_mamba_cache_size: Optional[Union[int, str]] = ...,  # slots of recurrent states
     mamba_ssm_dtype: Optional[Union[str, float]] = ...,  # of recurrent states
     json_model_override_args: Optional[Union[str, Mapping[str, Any], Any]] = ...,  # members of config.json in the place of its own
-    attention_backend: Optional[Union[str, float]] = ...,  # 
-    attention: Optional[Literal["eager", "sdpa"]] = ...,  # attention implementation (sdpa)
+    attention: Optional[Literal["eager", "sdpa", "kernels-community/vllm-flash-attn3"]] = ...,  # attention implementation (sdpa); the kernel of the hub for GPT-OSS
     prompt_length: Optional[Union[int, str]] = ...,  # tokens of each prompt (512)
     max_new_tokens: Optional[Union[int, str]] = ...,  # tokens made for each (20)
     cache_implementation: Optional[Literal["dynamic", "static", "offloaded", "offloaded_static", "quantized"]] = ...,  # how keys and values are kept (dynamic)
@@ -550,7 +560,7 @@ def plan_train(
     objective: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # what is best (throughput)
     top: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how many plans are shown (5)
     gpus_per_node: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # GPUs that share fast links (8)
-    cluster: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # GPUs, nodes, links, host memory and price: dgx-h100, p5 ...
+    cluster: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # GPUs, nodes, links, memory and price: dgx-h100, p5 ...
     method: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how much is trained; several with commas
     sharding: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how data parallel ranks share the model
     price: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # an hour of one GPU
@@ -768,6 +778,7 @@ def plan_train(
     project: Any = ...,
     prompt_length: Any = ...,
     push_to_hub: Any = ...,
+    quantize_moe_experts: Any = ...,
     ref_model_mixup_alpha: Any = ...,
     ref_model_sync_steps: Any = ...,
     remove_unused_columns: Any = ...,
@@ -811,6 +822,7 @@ def plan_train(
     truncation_mode: Any = ...,
     trust_remote_code: Any = ...,
     undesirable_weight: Any = ...,
+    unfrozen_parameters: Any = ...,
     use_adaptive_entropy: Any = ...,
     use_bias_correction_kl: Any = ...,
     use_cache: Any = ...,
