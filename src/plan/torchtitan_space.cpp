@@ -15,7 +15,7 @@ namespace {
 constexpr auto kTitanOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::ep, Axis::dp, Axis::sharding,
                          Axis::micro_batch, Axis::checkpointing});
-constexpr std::int64_t kTitanMostMicroBatch = 16, kTitanLeastTokens = 8192;
+constexpr std::int64_t kTitanMostMicroBatch = 16;
 
 class TorchtitanSpace : public Space {
  public:
@@ -27,9 +27,7 @@ class TorchtitanSpace : public Space {
     const Sizes& s = c.sizes;
     switch (axis) {
       case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
-      case Axis::cp:
-        return powers_of_two(
-            std::clamp<std::int64_t>(job_.sequence / kTitanLeastTokens, 1, job_.gpus / s.tp));
+      case Axis::cp: return powers_of_two(std::min(job_.gpus / s.tp, job_.sequence));
       case Axis::ep:
         if (job_.facts.experts == 0) return {1};
         return powers_of_two(std::min(job_.facts.experts, job_.gpus / s.tp));

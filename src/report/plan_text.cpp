@@ -124,6 +124,26 @@ void add_plan(std::string& out, const PlanAnswer& a, std::size_t at, const PlanL
   if (!p.sacrifice.empty()) add(out, p.sacrifice, look.width, 5);
 }
 
+/// A plan that is faster than the first stands behind it where it does not fit for certain; that
+/// is said.
+std::string faster_but_tight(const PlanAnswer& a, const PlanLook& look) {
+  std::string out;
+  for (std::size_t i = 1; i < a.plans.size(); ++i) {
+    const PlanRow& p = a.plans[i];
+    if (p.fits_well() || p.sacrifice != a.plans.front().sacrifice ||
+        p.step_seconds.mid >= a.plans.front().step_seconds.mid)
+      continue;
+    out += "\n";
+    add(out,
+        fmt::format("Plan {} is faster than plan 1: {} a step. It stands behind because it {}.",
+                    i + 1, seconds_text(p.step_seconds.mid),
+                    p.within_limit_bytes ? "fits only while cached segments go back in every step"
+                                         : "may not fit"),
+        look.width, 0);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string memory_words(const PlanRow& plan) { return memory_line(plan); }
@@ -148,7 +168,7 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
         "\n{} no farther from the one above than two releases of a framework are "
         "from each other\n",
         look.style.pick("≈", "~"));
-  if (a.question == "train") out += picture(a, look);
+  if (a.question == "train") out += picture(a, look) + faster_but_tight(a, look);
   for (const WhyNot& one : a.why_not) {
     out += "\n";
     add(out,

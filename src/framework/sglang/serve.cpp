@@ -188,7 +188,7 @@ std::string start_failure(const RankRun& run, const ServerArgs& args) {
   const Bytes needed = run.startup.activation_peak + run.graphs();
   if (needed > run.left())
     return fmt::format("a prefill chunk of {} tokens and the CUDA graphs take {}, {} are left",
-                       args.chunked_prefill_size, gib(needed), gib(run.left()));
+                       args.chunked_prefill_size, gib(needed), gib(std::max<Bytes>(0, run.left())));
   return {};
 }
 
@@ -261,9 +261,9 @@ std::string start_doubt(const RankRun& run, const ServerArgs& args) {
 /// Images are encoded, before their prompt, in what is left beside the pools and the graphs.
 void judge_images(ServeAnswer& answer, const Config& config, const ServerArgs& args,
                   const RankRun& run) {
-  if (!args.model.encoders) return;
-  const vllm::Encoders& encoders = *args.model.encoders;
   const Bytes left = run.left() - run.startup.graph_pool;
+  if (!args.model.encoders || left < 0) return;  // a server that does not start encodes nothing
+  const vllm::Encoders& encoders = *args.model.encoders;
   if (!encoders.is_known) {
     answer.warnings.push_back(
         fmt::format("what this model's encoders hold while they read an image or a sound is not "
