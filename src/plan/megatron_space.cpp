@@ -20,6 +20,8 @@ namespace {
 constexpr auto kMegatronOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp,
                          Axis::zero, Axis::micro_batch, Axis::checkpointing});
+/// Fewer tokens of a sequence on a rank than this are not tried as a ring of keys and values.
+constexpr std::int64_t kMegatronLeastTokens = 4096;
 constexpr std::int64_t kMegatronMostMicroBatch = 16;
 /// Messages that travel under the computation, as Megatron-LM's own examples and Megatron-Bridge's
 /// recipes have it.
@@ -37,7 +39,9 @@ class MegatronSpace : public Space {
     const bool has_experts = job_.facts.experts > 0;
     switch (axis) {
       case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
-      case Axis::cp: return powers_of_two(std::min(job_.gpus / s.tp, job_.sequence));
+      case Axis::cp:
+        return powers_of_two(
+            std::clamp<std::int64_t>(job_.sequence / kMegatronLeastTokens, 1, job_.gpus / s.tp));
       case Axis::pp: return stages(job_.gpus / (s.tp * s.cp));
       case Axis::vpp: return chunks(s);
       case Axis::ep: return has_experts ? powers_of_two(job_.facts.experts) : one();

@@ -15,6 +15,8 @@ namespace {
 constexpr auto kTitanOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::ep, Axis::dp, Axis::sharding,
                          Axis::micro_batch, Axis::checkpointing});
+/// Fewer tokens of a sequence on a rank than this are not tried as a ring of keys and values.
+constexpr std::int64_t kTitanLeastTokens = 4096;
 constexpr std::int64_t kTitanMostMicroBatch = 16;
 
 class TorchtitanSpace : public Space {
@@ -27,7 +29,9 @@ class TorchtitanSpace : public Space {
     const Sizes& s = c.sizes;
     switch (axis) {
       case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
-      case Axis::cp: return powers_of_two(std::min(job_.gpus / s.tp, job_.sequence));
+      case Axis::cp:
+        return powers_of_two(
+            std::clamp<std::int64_t>(job_.sequence / kTitanLeastTokens, 1, job_.gpus / s.tp));
       case Axis::ep:
         if (job_.facts.experts == 0) return {1};
         return powers_of_two(std::min(job_.facts.experts, job_.gpus / s.tp));
