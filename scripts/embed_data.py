@@ -43,7 +43,7 @@ def model_row(row, folder):
     return (
         f'  {{{text(row["id"])}, {text(family)}, {row.get("parameters") or 0}, {row.get("hub_parameters") or 0},\n'
         f'   {text(row.get("parameters_source"))},\n   {text(row.get("config_source"))}, {text(row.get("note"))},\n'
-        f"    {lines(config)}}},\n"
+        f"    {lines(config)}sv}},\n"  # its length is known: to count it would cost clang more steps than it takes
     )
 
 
@@ -62,7 +62,8 @@ def models(folder):
     last_part = sorted(range(len(rows)), key=lambda i: rows[i]["id"].split("/")[-1].lower())
     body = "".join(model_row(row, folder) for row in rows)
     return (
-        f'{HEAD}#include "model/catalog_rows.h"\n\nnamespace memtape::data {{\n\n'
+        f'{HEAD}#include <string_view>\n\n#include "model/catalog_rows.h"\n\nnamespace memtape::data {{\n\n'
+        "using namespace std::string_view_literals;\n\n"
         f"constexpr CatalogEntry kModels[] = {{\n{body}}};\n\n"
         f"constexpr std::uint16_t kByLastPart[] = {{{', '.join(map(str, last_part))}}};\n\n"
         f"constexpr SameModel kSameModels[] = {{\n{same}}};\n\n"
