@@ -234,7 +234,7 @@ std::string html(const Explanation& e) {
   if (e.residual && !e.recordings.empty()) {
     const auto fullest = std::ranges::max_element(
         e.recordings, {}, [](const ExplainedRecording& r) { return r.held.peak.levels.allocated; });
-    out.member("laid_beside", fullest - e.recordings.begin());
+    out.member("laid_beside", static_cast<std::int64_t>(fullest - e.recordings.begin()));
     write_prediction(out, e, fullest->recording);
     write_residual(out, e);
   }
