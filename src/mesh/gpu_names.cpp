@@ -9,16 +9,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/comma_list.h"
+#include "base/letter_case.h"
 #include "base/text.h"
 
 namespace memtape {
 namespace {
-
-bool same(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
-}
 
 /// A name as people type it: small letters and digits in words, without the makers' names.
 /// "NVIDIA GeForce RTX4090_D" is "rtx-4090-d".
@@ -59,21 +55,11 @@ bool is_named(std::string_view id, std::string_view name) {
 }
 
 std::vector<std::string_view> names_sold(const GpuFacts& gpu) {
-  std::vector<std::string_view> names;
-  for (std::string_view rest = gpu.sold_as; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(';'), rest.size());
-    names.push_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return names;
+  return parts_between(gpu.sold_as, ';');
 }
 
 void add_words(std::set<std::string>& words, std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('-', at), text.size());
-    words.emplace(text.substr(at, end - at));
-    at = end + 1;
-  }
+  for (const std::string_view word : parts_between(text, '-')) words.emplace(word);
 }
 
 /// All words of a GPU's id and names, and the size that it is sold as: "48gb".
@@ -131,8 +117,10 @@ std::string suggestion_for_laptop(std::string_view name) {
 }  // namespace
 
 const GpuFacts* gpu_named(std::string_view name) {
+  const std::string lower = lower_case(std::string(name));
   for (const GpuFacts& gpu : data::gpus())
-    if (same(gpu.id, name) || same(gpu.name, name)) return &gpu;
+    if (lower_case(std::string(gpu.id)) == lower || lower_case(std::string(gpu.name)) == lower)
+      return &gpu;
   const std::string typed = plain(name);
   for (const GpuFacts& gpu : data::gpus()) {
     if (is_named(gpu.id, typed)) return &gpu;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "family/parts/experts.h"
+#include "family/parts/experts_order.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/grouped_mm.h"
@@ -20,13 +21,6 @@ namespace {
 
 /// torch.argsort: the sorted values are dropped.
 Tensor argsort(const Tensor& x) { return ghost::sort(x).second; }
-
-/// inv_perm = empty_like(perm); inv_perm[perm] = arange(...)
-Tensor inverse_of(const Tensor& perm) {
-  Tensor inv_perm = ghost::empty_like(perm, DType::int64);
-  const Tensor positions = ghost::arange(perm.size(0), DType::int64);
-  return inv_perm;
-}
 
 /// arange(num_tokens).unsqueeze(1).expand(-1, num_top_k).reshape(-1)
 Tensor token_indices(std::int64_t num_tokens, std::int64_t num_top_k) {
@@ -62,13 +56,8 @@ Tensor Experts::grouped_forward(const Tensor& hidden_states, const Tensor& top_k
     return grouped_forward_by_argsort(hidden_states, top_k_index, top_k_weights);
   const bool masks = !ghost::has(changes::kExpertsMaskOnlyWhereShared);
   const bool masks_products = masks && ghost::has(changes::kExpertsMaskTheirProducts);
-  const std::int64_t num_top_k = top_k_index.size(-1), num_tokens = hidden_states.size(0);
-  const Tensor sample_weights = top_k_weights.reshape({-1});
-  const Tensor expert_ids = top_k_index.reshape({-1});
-  const auto [expert_ids_g, perm] = ghost::sort(expert_ids);
-  const Tensor selected_hidden_states_g =
-      ghost::index(hidden_states, ghost::floor_divide(perm, num_top_k));
-  const Tensor sample_weights_g = ghost::index(sample_weights, perm);
+  const TokensByExpert tokens = by_expert(hidden_states, top_k_index, top_k_weights);
+  const Tensor& expert_ids_g = tokens.expert_ids_g;
 
   Tensor histc_input;
   const ghost::Groups groups = count(expert_ids_g, num_experts_, histc_input);
@@ -77,23 +66,21 @@ Tensor Experts::grouped_forward(const Tensor& hidden_states, const Tensor& top_k
   const Tensor selected_weights = nn::value_of(gate_up_.weight);  // made before the mask is applied
   Tensor selected_biases;
   if (layout_.has_bias) selected_biases = ghost::index(gate_up_.bias, expert_ids_g);
-  if (masks) ghost::masked_fill_(selected_hidden_states_g, sentinel_mask, 0);
+  if (masks) ghost::masked_fill_(tokens.selected_hidden_states_g, sentinel_mask, 0);
 
   Tensor proj_out =
-      grouped_linear(selected_hidden_states_g, gate_up_, selected_biases, groups.offsets);
+      grouped_linear(tokens.selected_hidden_states_g, gate_up_, selected_biases, groups.offsets);
   if (masks_products) proj_out = ghost::masked_fill(proj_out, sentinel_mask, 0);
   proj_out = activated(proj_out);
   if (layout_.has_bias) selected_biases = ghost::index(down_.bias, expert_ids_g);
   proj_out = grouped_linear(proj_out, down_, selected_biases, groups.offsets);
   if (masks_products) proj_out = ghost::masked_fill(proj_out, sentinel_mask, 0);
-  Tensor weighted_out = proj_out.mul(sample_weights_g.unsqueeze(-1));
+  Tensor weighted_out = proj_out.mul(tokens.sample_weights_g.unsqueeze(-1));
   if (masks && !masks_products) ghost::masked_fill_(weighted_out, sentinel_mask, 0);
 
-  const Tensor inv_perm = inverse_of(perm);
+  const Tensor inv_perm = inverse_of(tokens.perm);
   weighted_out = ghost::index(weighted_out, inv_perm);
-  const Tensor final_hidden_states =
-      weighted_out.view({num_tokens, num_top_k, hidden_states.size(-1)}).sum(1);
-  return final_hidden_states.to(hidden_states.dtype());
+  return sum_over_experts(weighted_out, hidden_states);
 }
 
 /// Before torch.sort gave both at once: the order by argsort, and the experts taken by it.

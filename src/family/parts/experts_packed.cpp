@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "family/parts/experts.h"
+#include "family/parts/experts_order.h"
 #include "family/parts/forward_arguments.h"
+#include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/grouped_mm.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
-#include "ghost/ops/reductions.h"
-#include "ghost/ops/sorting.h"
 
 namespace memtape::family {
 namespace {
@@ -24,12 +24,6 @@ namespace {
 Tensor product(const Tensor& rows, const Tensor& weight) {
   const ghost::Op op("packed_experts", {});
   return ghost::empty({rows.size(0), weight.size(1)}, rows.dtype());
-}
-
-Tensor mean_of_experts(const Tensor& weighted, const Tensor& hidden_states) {
-  return weighted.view({hidden_states.size(0), -1, hidden_states.size(-1)})
-      .sum(1)
-      .to(hidden_states.dtype());
 }
 
 }  // namespace
@@ -55,32 +49,23 @@ Tensor Experts::packed_batched_forward(const Tensor& hidden_states, const Tensor
   proj_out = product(proj_out, down_.weight);
   const Tensor weighted_out = proj_out.mul(sample_weights.to(proj_out.dtype()).unsqueeze(-1));
   ghost::masked_fill_(weighted_out, sentinel_mask, 0);
-  return mean_of_experts(weighted_out, hidden_states);
+  return sum_over_experts(weighted_out, hidden_states);
 }
 
 Tensor Experts::packed_grouped_forward(const Tensor& hidden_states, const Tensor& top_k_index,
                                        const Tensor& top_k_weights) {
-  const std::int64_t num_top_k = top_k_index.size(-1);
-  const Tensor sample_weights = top_k_weights.reshape({-1});
-  const Tensor expert_ids = top_k_index.reshape({-1});
-  const auto [expert_ids_g, perm] = ghost::sort(expert_ids);
-  const Tensor selected_hidden_states_g =
-      ghost::index(hidden_states, ghost::floor_divide(perm, num_top_k));
-  const Tensor sample_weights_g = ghost::index(sample_weights, perm);
-  const Tensor histc_input = expert_ids_g.to(DType::int32);
+  const TokensByExpert tokens = by_expert(hidden_states, top_k_index, top_k_weights);
+  const Tensor histc_input = tokens.expert_ids_g.to(DType::int32);
   const ghost::Groups groups = ghost::count_groups(histc_input, num_experts_);
-  const Tensor sentinel_mask = ghost::ge(expert_ids_g, num_experts_).unsqueeze(-1);
-  Tensor proj_out = product(selected_hidden_states_g, gate_up_.weight);
+  const Tensor sentinel_mask = ghost::ge(tokens.expert_ids_g, num_experts_).unsqueeze(-1);
+  Tensor proj_out = product(tokens.selected_hidden_states_g, gate_up_.weight);
   proj_out = activated(proj_out);
   proj_out = product(proj_out, down_.weight);
-  Tensor weighted_out = proj_out.mul(sample_weights_g.to(proj_out.dtype()).unsqueeze(-1));
+  Tensor weighted_out = proj_out.mul(tokens.sample_weights_g.to(proj_out.dtype()).unsqueeze(-1));
   ghost::masked_fill_(weighted_out, sentinel_mask, 0);
-  const Tensor inv_perm = ghost::empty_like(perm, DType::int64);
-  {
-    const Tensor positions = ghost::arange(perm.size(0), DType::int64);
-  }
+  const Tensor inv_perm = inverse_of(tokens.perm);
   weighted_out = ghost::index(weighted_out, inv_perm);
-  return mean_of_experts(weighted_out, hidden_states);
+  return sum_over_experts(weighted_out, hidden_states);
 }
 
 /// matmul_ogs twice: the gate halves the columns of the first, the second scatters its rows before
