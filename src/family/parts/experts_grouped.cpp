@@ -10,7 +10,6 @@
 #include "ghost/ops/grouped_mm.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
-#include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
 #include "ghost/ops/unary.h"
 #include "nn/parametrize.h"
@@ -137,9 +136,7 @@ Tensor Experts::grouped_forward_by_argsort(const Tensor& hidden_states, const Te
   }
   Tensor out_per_sample = ghost::index(weighted_out, inv_perm);
   if (!biases_first) weighted_out = out_per_sample;
-  const Tensor final_hidden_states =
-      out_per_sample.view({num_tokens, num_top_k, hidden_states.size(-1)}).sum(1);
-  return final_hidden_states.to(hidden_states.dtype());
+  return sum_over_experts(out_per_sample, hidden_states);
 }
 
 }  // namespace memtape::family

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/strategy.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>

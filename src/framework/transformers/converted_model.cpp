@@ -10,6 +10,7 @@
 #include "base/pattern.h"
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/checkpoint_loading.h"
+#include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "nn/layers.h"
