@@ -14,6 +14,12 @@ std::optional<std::int64_t> whole_after(std::string_view text, std::string_view 
   return at == text.npos ? std::nullopt : whole_at(text.substr(at + phrase.size()));
 }
 
+/// Tokens of one request; a damaged log that states none of them states no length.
+std::optional<std::int64_t> length_after(std::string_view text, std::string_view phrase) {
+  const auto length = whole_after(text, phrase);
+  return length && *length > 0 ? length : std::nullopt;
+}
+
 std::optional<double> number_after(std::string_view text, std::string_view phrase) {
   const std::size_t at = text.find(phrase);
   return at == text.npos ? std::nullopt : number_at(text.substr(at + phrase.size()));
@@ -25,7 +31,7 @@ OomMessage kv_bytes(std::string_view rest) {
   OomMessage m;
   m.server = "vllm";
   m.wording = ServerWording::vllm_kv_bytes;
-  m.model_length = whole_after(rest, "max seq len (");
+  m.model_length = length_after(rest, "max seq len (");
   if (const std::size_t at = rest.find("), ("); at != rest.npos)
     m.cache_needed = quantity_at(rest.substr(at + 4));
   m.cache_available = quantity_after(rest, "available KV cache memory (");
@@ -37,7 +43,7 @@ OomMessage kv_tokens(std::string_view rest) {
   OomMessage m;
   m.server = "vllm";
   m.wording = ServerWording::vllm_kv_tokens;
-  m.model_length = whole_after(rest, "max seq len (");
+  m.model_length = length_after(rest, "max seq len (");
   m.cache_tokens = whole_after(rest, "stored in KV cache (");
   return m;
 }
