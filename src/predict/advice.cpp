@@ -75,6 +75,22 @@ class AdviceSearch {
   /// those before it, and begun first.
   void expect(const Lever* lever) { expected_ = lever; }
 
+  /// Shorter sequences are of no use where what lies between steps is too large already.
+  void pull(const Levers& levers) {
+    const std::span<const Lever> all = levers.all;
+    pull(all.first(levers.first_shorter));
+    const bool fits = !tried_.empty() && tried_.back().fits;
+    if (!fits && held_ <= *device_.total_bytes()) pull(all.subspan(levers.first_shorter));
+  }
+
+  /// The one that fits, else the last ones, which lower it most.
+  std::vector<Advice> take() && {
+    if (!tried_.empty() && tried_.back().fits)
+      std::rotate(tried_.begin(), tried_.end() - 1, tried_.end());
+    return std::move(tried_);
+  }
+
+ private:
   /// Up to the first that fits.
   void pull(std::span<const Lever> levers) {
     while (!levers.empty()) {
@@ -92,14 +108,6 @@ class AdviceSearch {
     }
   }
 
-  /// The one that fits, else the last ones, which lower it most.
-  std::vector<Advice> take() && {
-    if (!tried_.empty() && tried_.back().fits)
-      std::rotate(tried_.begin(), tried_.end() - 1, tried_.end());
-    return std::move(tried_);
-  }
-
- private:
   /// Each lever with all before it, but for those that make no plan: as many as there are workers,
   /// or up to the expected one.
   std::vector<Trial> trials_of(std::span<const Lever> levers) const {
@@ -190,6 +198,7 @@ class AdviceSearch {
            .fits = needs.fits,
            .gives_back = needs.gives_back});
     peak_ = std::min(needs.peak, peak_);
+    held_ = needs.held;
     return true;
   }
 
@@ -198,6 +207,7 @@ class AdviceSearch {
   const CommandWords& command_;
   const Workers& workers_;
   Bytes peak_;
+  Bytes held_ = 0;  ///< between steps, with the levers pulled so far
   const Lever* expected_ = nullptr;
   NamedValues kept_;
   std::vector<const Lever*> pulled_;
@@ -212,7 +222,7 @@ std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolve
   AdviceSearch search(model, device, command, highest_peak(failing), workers);
   const Levers levers = levers_of(resolved, failing);
   search.expect(expected_of(levers, failing));
-  search.pull(levers.all);
+  search.pull(levers);
   return std::move(search).take();
 }
 

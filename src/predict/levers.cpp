@@ -71,9 +71,10 @@ Levers levers_of(const TrainRecipe& recipe, const Prediction& failing) {
     found.push_back(
         {{{"offload", "all"}}, "parameters and optimizer state travel from and to host memory"});
   add_own(found, recipe, words.adapters);
+  const std::size_t first_shorter = found.size();
   for (std::int64_t tokens = recipe.sequence_length / 2; tokens >= 512; tokens /= 2)
     found.push_back({{{"sequence-length", fmt::format("{}", tokens)}}, "shorter sequences"});
-  return {std::move(found), first_holding_less};
+  return {std::move(found), first_holding_less, first_shorter};
 }
 
 }  // namespace memtape

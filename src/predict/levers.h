@@ -14,6 +14,8 @@ struct Levers {
   std::vector<Lever> all;
   /// From here on less lies between steps, too: smaller states, offloading, adapters.
   std::size_t first_holding_less = 0;
+  /// From here on sequences get shorter: what lies between steps stays as it is.
+  std::size_t first_shorter = 0;
 };
 
 /// The levers of a resolved recipe that did not fit. Some may exclude each other or change nothing:

@@ -25,6 +25,12 @@ Result<void> check_bounds(const ModelRequest& model, const TrainRecipe& recipe,
   return widen_by_evaluation(unused, model.config, recipe, device);
 }
 
+Bytes held_of(const RankReport& rank, const DeviceSetup& device) {
+  const Bytes at_peak = rank.at_peak[Category::parameter] + rank.at_peak[Category::buffer] +
+                        rank.at_peak[Category::optimizer_state];
+  return std::min(at_peak, rank.steady.allocated) + device.context_bytes();
+}
+
 }  // namespace
 
 Result<StepNeeds> needs_of(const ModelRequest& model, const TrainRecipe& asked,
@@ -41,6 +47,7 @@ Result<StepNeeds> needs_of(const ModelRequest& model, const TrainRecipe& asked,
   if (const auto fine = check_bounds(model, *recipe, device, rank); !fine)
     return tl::unexpected(fine.error());
   StepNeeds needs{.peak = rank.peak_device_bytes, .needed = rank.peak_device_bytes};
+  needs.held = held_of(rank, device);
   const DeviceMemory memory{.total = *device.total_bytes(), .outside = device.context_bytes()};
   if (fullest->play.highest.requested > memory.total - memory.outside) return needs;
   const Verdict found = verdict(fullest->run.tape, device, memory, fullest->play, kMeasuredStep);

@@ -13,6 +13,9 @@ struct StepNeeds {
   Bytes peak = 0;  ///< the peak of the fullest rank on its device, without a limit
   /// The same, or what the device holds if cached segments go back to the driver.
   Bytes needed = 0;
+  /// What the longest and the shortest sequences need alike: parameters, buffers and the optimizer's
+  /// state where they lie on the device throughout, and what is outside the allocator.
+  Bytes held = 0;
   bool fits = false;
   bool gives_back = false;  ///< it fits only because cached segments go back
 };
