@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is transcribed of other projects, and what their next release changes of it.
 
-    upstream.py status PACKAGE==VERSION [--installed PYTHON] [--diff]   which transcriptions the release leaves as they are
+    upstream.py status PACKAGE==VERSION [--installed PYTHON] [--diff]   what it changes of what is transcribed, on one screen
     upstream.py compared PACKAGE==VERSION [--installed PYTHON]          note in data/upstream that the rules were compared with it
-    upstream.py watch PACKAGE==VERSION... [--python PYTHON] [--only REGEX] [--rows FILE...]
-                                                                        record small steps with these releases on the phantom
-                                                                        GPU, and group by cause what differs from the answers
+    upstream.py watch PACKAGE==VERSION... [--python PYTHON] [--only REGEX] [--rows FILE...] [--minutes N]
+                                                                        record steps with these releases on the phantom GPU, and
+                                                                        group by cause what differs from the answers
     upstream.py newest PACKAGE...                                       the newest releases on PyPI, as PACKAGE==VERSION
     upstream.py packages                                                what there is a ledger of
 
@@ -15,14 +15,11 @@ Example: scripts/upstream.py status transformers==5.23.0 --diff
 """
 import argparse
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
-from releases import ledger, sources, status, watch
-
-SMALL_STEPS = ["small_models.jsonl", "small_models_by_task.jsonl"]
+from releases import ledger, sources, status, watch, watch_rows
 
 
 def folder_of(package, version, python):
@@ -60,17 +57,16 @@ def environment_with(releases, folder):
 def run_watch(options):
     for release in options.releases:
         sources.parse_release(release)
-    rows = [row for row in watch.truth_rows(options.rows or SMALL_STEPS)
-            if "--gpu" in row["args"] and row["args"][row["args"].index("--gpu") + 1] == options.gpu
-            and (not options.only or re.search(options.only, row["id"]))]
+    rows = [*watch_rows.small_rows(options.rows or watch_rows.SMALL_STEPS)]
+    if not options.rows:
+        rows += watch_rows.full_depth_rows(options.gpu)
+    rows = watch_rows.chosen(rows, options.gpu, options.only)
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(options.keep or scratch)
         folder.mkdir(parents=True, exist_ok=True)
         python = options.python or environment_with(options.releases, folder)
-        cases = watch.make_cases(rows, ",".join(options.releases), folder)
-        failures = watch.scripts_of(cases, folder / "cases.jsonl")
-        watch.record(python, folder / "cases.jsonl", folder, options.gpu)
-        print(watch.report(watch.outcomes(cases, failures, folder)))
+        cases = watch_rows.make_cases(rows, ",".join(options.releases), folder)
+        print(watch.run(cases, python, folder, options.gpu, options.minutes * 60))
 
 
 def run_newest(options):
@@ -95,9 +91,10 @@ def arguments():
     command = commands.add_parser("watch")
     command.add_argument("releases", nargs="+", metavar="PACKAGE==VERSION")
     command.add_argument("--python", help="an interpreter that has them (else an environment is made)")
-    command.add_argument("--only", metavar="REGEX", help="the rows whose id it matches")
-    command.add_argument("--rows", nargs="+", metavar="FILE", help="files of tests/truth (small_models.jsonl, small_models_by_task.jsonl)")
+    command.add_argument("--only", metavar="REGEX", default="", help="the rows whose id it matches")
+    command.add_argument("--rows", nargs="+", metavar="FILE", help="files of tests/truth (small models, and each family once at full depth)")
     command.add_argument("--gpu", default="a100-80gb", help="rows of this GPU (a100-80gb)")
+    command.add_argument("--minutes", type=float, default=12, help="no step is begun later (12); what is left out is counted")
     command.add_argument("--keep", metavar="FOLDER", help="keep the recordings there")
     command.set_defaults(run=run_watch)
     command = commands.add_parser("newest")

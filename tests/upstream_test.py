@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
-from releases import ledger, sources, symbols, watch  # noqa: E402
+from releases import changes, ledger, sources, symbols, watch  # noqa: E402
 
 
 def symbols_in(text):
@@ -59,6 +59,47 @@ class Ledger(unittest.TestCase):
         for package in ledger.packages():
             for entry in ledger.transcriptions(package):
                 self.assertTrue((root / entry.ours).exists(), entry)
+
+
+ATTENTION = """class {name}Attention:
+    def forward(self, x, past_states=None):
+        if past_states is not None:
+            x = past_states.update(x)
+        seen = past_states.get_length()
+        return attend(x, past_states, seen)
+"""
+
+
+class Changes(unittest.TestCase):
+    def between(self, before, after, is_known=lambda *_: False):
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = pathlib.Path(folder, "old"), pathlib.Path(folder, "new")
+            for root, files in ((old, before), (new, after)):
+                root.mkdir()
+                for name, text in files.items():
+                    (root / name).write_text(text, encoding="utf-8")
+            return changes.difference(sorted({*before, *after}), old, new, is_known)
+
+    def test_a_name_that_is_exchanged_everywhere_is_one_line(self):
+        before = {f"{name}.py": ATTENTION.format(name=name) for name in ("llama", "gptj")}
+        after = {file: text.replace("past_states", "cache") for file, text in before.items()}
+        found = self.between(before, after)
+        self.assertEqual(found.renames, {"past_states": "cache"})
+        self.assertEqual((found.changes, found.files), ([], 0))
+
+    def test_equal_changes_of_files_are_one_and_those_of_memory_come_first(self):
+        before = {file: "class Router:\n    def __init__(self):\n        self.w = torch.zeros(4)\n        self.n = 1\n        self.m = 2\n"
+                  for file in ("a.py", "b.py")}
+        after = {file: text.replace("zeros(4)", "zeros(4, dtype=torch.float32)").replace("self.m = 2", "self.m = 3")
+                 for file, text in before.items()}
+        first, second = self.between(before, after).changes
+        self.assertEqual((first.changes_memory, first.files), (True, ["a.py", "b.py"]))
+        self.assertEqual(first.lines, ("- self.w = torch.zeros(4)", "+ self.w = torch.zeros(4, dtype=torch.float32)"))
+        self.assertFalse(second.changes_memory)
+
+    def test_what_a_compared_release_has_is_not_told(self):
+        found = self.between({"a.py": "def f(x): return x"}, {"a.py": "def f(x): return x.float()"}, lambda *_: True)
+        self.assertEqual(found.changes, [])
 
 
 class Watch(unittest.TestCase):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs inside `memtape run` with the interpreter of a release: records many steps, one forked child each, so that torch and
-transformers are imported once.
+transformers are imported once. As many children run at once as there are cores.
 
-    recorder.py CASES FOLDER      CASES: JSON lines {"id", "script"}; each script leaves its result in FOLDER/ID
+    recorder.py CASES FOLDER SECONDS    CASES: JSON lines {"id", "script"}; each script leaves its result in FOLDER/ID, and the id
+                                        is printed when it ended. None begins later than SECONDS after the start.
 """
 import json
 import os
@@ -38,28 +39,44 @@ def record(case, folder):
     os._exit(code)
 
 
-def wait(child):
-    """Ends a child that takes too long."""
-    end = time.monotonic() + SECONDS_A_CASE
-    while time.monotonic() < end:
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return
-        time.sleep(0.05)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
+class Children:
+    """The steps that are being recorded."""
+
+    def __init__(self):
+        self.running = {}  # process: its case and when it must have ended
+
+    def start(self, case, folder):
+        child = os.fork()
+        if child == 0:
+            record(case, os.path.join(folder, case["id"]))
+        self.running[child] = (case["id"], time.monotonic() + SECONDS_A_CASE)
+
+    def wait_until(self, most):
+        """Until no more than that many run; ends those that take too long."""
+        while len(self.running) > most:
+            for child, (name, end) in list(self.running.items()):
+                if time.monotonic() > end:
+                    os.kill(child, 9)
+                    os.waitpid(child, 0)
+                elif not os.waitpid(child, os.WNOHANG)[0]:
+                    continue
+                del self.running[child]
+                print(name, flush=True)
+            time.sleep(0.02)
 
 
-def main(cases, folder):
+def main(cases, folder, seconds):
+    deadline = time.monotonic() + seconds
     preload()
+    children = Children()
     with open(cases, encoding="utf-8") as lines:
         for line in lines:
-            case = json.loads(line)
-            child = os.fork()
-            if child == 0:
-                record(case, os.path.join(folder, case["id"]))
-            wait(child)
-            print(case["id"], flush=True)
+            if time.monotonic() > deadline:
+                break
+            children.start(json.loads(line), folder)
+            children.wait_until((os.cpu_count() or 1) - 1)
+    children.wait_until(0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records small steps with a release on the phantom GPU, lays them beside the predictions and groups what differs by cause."""
+"""Records steps with a release on the phantom GPU, lays each beside its prediction as soon as it is there, and groups what differs
+by cause."""
 import collections
 import concurrent.futures
 import json
@@ -8,22 +9,14 @@ import pathlib
 import re
 import subprocess
 import sys
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, Iterator, List, NamedTuple, Optional
 
 from . import sources
+from .watch_rows import Case, program
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TRUTH = ROOT / "tests" / "truth"
-sys.path.insert(0, str(TRUTH.parent))
-import truth_rows as rows_of_truth  # noqa: E402
 FIGURES = ("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes")
 UNLIMITED = "30000000000000"
-
-
-class Case(NamedTuple):
-    id: str
-    args: List[str]  # of memtape, with the configuration's file in place
-    config: pathlib.Path
+NOT_ROUTED = "the phantom routes no token to an expert that is looped over"
 
 
 class Outcome(NamedTuple):
@@ -31,29 +24,6 @@ class Outcome(NamedTuple):
     failure: str                 # why there is nothing to compare, or ""
     errors: Dict[str, float]     # percent by figure; 0: to the byte
     cause: str                   # the first event that differs: upstream line and op
-
-
-def program() -> str:
-    return str(ROOT / "build" / "release" / "memtape")
-
-
-def truth_rows(files):
-    for name in files:
-        yield from rows_of_truth.read_rows(TRUTH / name)
-
-
-def make_cases(rows, releases: str, folder: pathlib.Path) -> List[Case]:
-    cases = []
-    for row in rows:
-        config = folder / "configs" / f"{row['id']}.json"
-        config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text(json.dumps(row["config"]), encoding="utf-8")
-        args = [word.replace("{config}", str(config)) for word in row["args"]]
-        if "--with" in args:
-            at = args.index("--with")
-            del args[at:at + 2]
-        cases.append(Case(row["id"].replace("/", "_"), [*args, "--with", releases], config))
-    return cases
 
 
 def _ask(words, **more):
@@ -74,22 +44,22 @@ def scripts_of(cases: List[Case], path: pathlib.Path) -> Dict[str, str]:
     return failures
 
 
-def record(python: str, cases: pathlib.Path, folder: pathlib.Path, gpu: str) -> None:
+def record(python: str, cases: pathlib.Path, folder: pathlib.Path, gpu: str, seconds: float) -> Iterator[str]:
+    """The ids, each when its step is recorded or has failed; those that had no time are not among them."""
     recorder = pathlib.Path(__file__).with_name("recorder.py")
     environment = {**os.environ, "MEMTAPE_PHANTOM_AGENT": "off", "TORCH_SYMBOLIZE_MODE": "dladdr", "HF_HUB_OFFLINE": "1",
                    "CUDA_VISIBLE_DEVICES": "0"}
     words = [program(), "run", "--quiet", "--gpu", gpu, "--gpu-memory-bytes", UNLIMITED, "--context-bytes", "0", "--", python,
-             str(recorder), str(cases), str(folder)]
-    total = sum(1 for _ in open(cases, encoding="utf-8"))
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as running:
-        for number, line in enumerate(running.stdout, 1):
-            if sys.stderr.isatty():
-                print(f"\r\033[Krecorded {number} of {total}  {line.strip()}", end="", file=sys.stderr, flush=True)
-        complaint = running.stderr.read().strip()
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+             str(recorder), str(cases), str(folder), str(seconds)]
+    with open(folder / "recorder.log", "w+", encoding="utf-8") as log, \
+            subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, env=environment) as running:
+        for line in running.stdout:
+            yield line.strip()
+        running.wait()
+        log.seek(0)
+        complaint = log.read().strip().splitlines()
     if running.returncode not in (0, 3) and not any(folder.glob("*/result.json")):
-        raise sources.SourceError(f"{python}: recorded nothing: {(complaint.splitlines() or ['no reason given'])[-1]}")
+        raise sources.SourceError(f"{python}: recorded nothing: {(complaint or ['no reason given'])[-1]}")
 
 
 def first_cause(diff: str) -> str:
@@ -113,18 +83,48 @@ def compare(case: Case, folder: pathlib.Path) -> Outcome:
         return Outcome(case.id, "refused: " + done.stderr.strip().splitlines()[0][:160], {}, "")
     said = json.loads(done.stdout)["ranks"][0]
     errors = {key: 100.0 * (said[key] - real[key]) / real[key] for key in FIGURES}
-    cause = ""
-    if any(errors.values()):
-        step, *rest = case.args  # "train"
-        assert step == "train"
-        cause = first_cause(_ask(["diff", str(folder / case.id / "step.tape"), *rest]).stdout)
-    return Outcome(case.id, "", errors, cause)
+    if not any(errors.values()):
+        return Outcome(case.id, "", errors, "")
+    step, *rest = case.args  # "train"
+    assert step == "train"
+    cause = first_cause(_ask(["diff", str(folder / case.id / "step.tape"), *rest]).stdout)
+    return Outcome(case.id, NOT_ROUTED, {}, "") if cause.endswith(" nonzero") else Outcome(case.id, "", errors, cause)
 
 
-def outcomes(cases: List[Case], failures: Dict[str, str], folder: pathlib.Path) -> List[Outcome]:
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        compared = list(pool.map(lambda case: compare(case, folder), [case for case in cases if case.id not in failures]))
-    return compared + [Outcome(name, "no script: " + why, {}, "") for name, why in failures.items()]
+def told(outcome: Outcome) -> Optional[str]:
+    """The line of a step that differs or has no answer."""
+    if outcome.failure:
+        return f"  -          {outcome.id}: {outcome.failure}"
+    if outcome.cause:
+        return f"  {outcome.errors['peak_allocated_bytes']:+8.3f} %  {outcome.id}: {outcome.cause}"
+    return None
+
+
+def outcomes(cases: List[Case], recorded: Iterator[str], folder: pathlib.Path) -> Iterator[Outcome]:
+    """Each as soon as it is known."""
+    by_id = {case.id: case for case in cases}
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        waiting = collections.deque()
+        for name in filter(by_id.get, recorded):  # `memtape run` has lines of its own
+            waiting.append(pool.submit(compare, by_id[name], folder))
+            while waiting and waiting[0].done():
+                yield waiting.popleft().result()
+        for future in waiting:
+            yield future.result()
+
+
+def run(cases: List[Case], python: str, folder: pathlib.Path, gpu: str, seconds: float) -> str:
+    """Tells on stderr what differs while it is found; gives the report."""
+    failures = scripts_of(cases, folder / "cases.jsonl")
+    found = [Outcome(name, "no script: " + why, {}, "") for name, why in failures.items()]
+    recorded = record(python, folder / "cases.jsonl", folder, gpu, seconds)
+    for number, outcome in enumerate(outcomes(cases, recorded, folder), 1):
+        found.append(outcome)
+        if sys.stderr.isatty():
+            print(f"\r\033[K{number} of {len(cases) - len(failures)}", end="", file=sys.stderr, flush=True)
+        if told(outcome):
+            print(("\r\033[K" if sys.stderr.isatty() else "") + told(outcome), file=sys.stderr, flush=True)
+    return report(found, left=len(cases) - len(found))
 
 
 class Summary(NamedTuple):
@@ -141,18 +141,19 @@ def summary(results: List[Outcome]) -> Summary:
     return Summary(len(answered), exact, largest, len(results) - len(answered))
 
 
-def report(results: List[Outcome], most: Optional[int] = 20) -> str:
+def report(results: List[Outcome], most: Optional[int] = 20, left: int = 0) -> str:
     total = summary(results)
     shares = ", ".join(f"{key.split('_')[1]} {100 * n / max(total.rows, 1):.1f} %" for key, n in total.exact.items())
     lines = [f"{total.rows} steps compared, to the byte: {shares}; largest error {total.largest:.2f} %; "
-             f"{total.unanswered} without an answer"]
+             f"{total.unanswered} without an answer" + (f"; {left} left out: the time was up" if left else "")]
     causes = collections.defaultdict(list)
     for result in results:
         if result.cause:
             causes[result.cause].append(result)
     for cause, hit in sorted(causes.items(), key=lambda item: -len(item[1]))[:most]:
         worst = max(hit, key=lambda result: abs(result.errors["peak_allocated_bytes"]))
-        lines.append(f"  {len(hit):4}  {cause}   (worst {worst.errors['peak_allocated_bytes']:+.3f} %: {worst.id})")
+        names = ", ".join(result.id for result in hit[:4]) + (" ..." if len(hit) > 4 else "")
+        lines.append(f"  {len(hit):4}  {cause}   (worst {worst.errors['peak_allocated_bytes']:+.3f} %: {worst.id}; rows {names})")
     reasons = collections.Counter(result.failure for result in results if result.failure)
     lines += [f"  {count:4}  {reason}" for reason, count in reasons.most_common(most)]
     return "\n".join(lines)
