@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/transformers/arguments/trl_earlier_fields.h"
 #include "launch/programs.h"
 #include "launch/trainer_program.h"
 #include "launch/words.h"
@@ -37,6 +38,8 @@ std::vector<std::string_view> all_fields(const SettingsProgram& program) {
     add(transformers::kCpo);
     names.push_back("max_completion_length");
   }
+  for (const transformers::EarlierTrlField& field : transformers::earlier_trl_fields())
+    if ((field.of & trainer.bit()) != 0) names.push_back(field.argument.name());
   for (const std::string_view own : {"prompt_length", "packed_sequences"})  // memtape's own
     std::erase(names, own);
   return names;
@@ -69,9 +72,10 @@ void begin_trl(Reading& reading) {
 /// dtype, attention and quantization as ModelConfig has them.
 void add_loading(Reading& reading) {
   Settings& settings = reading.settings;
-  const std::optional<std::string> dtype = settings.text("dtype");
+  const char* const name = settings.find("torch_dtype") ? "torch_dtype" : "dtype";  // before 0.27
+  const std::optional<std::string> dtype = settings.text(name);
   if (dtype)
-    add_weights("dtype", reading);
+    add_weights(name, reading);
   else
     reading.translation.add("weights", "fp32");  // ModelConfig's default
   add_attention("attn_implementation", reading);

@@ -50,6 +50,10 @@ Result<void> apply(const NamedValue& given, Frameworks frameworks, TrainRecipe& 
   return option ? tell(*option, common.second, recipe) : Result<void>();
 }
 
+bool says_releases(const NamedValue& option) {
+  return option.first == "with" || option.first.ends_with("-version");
+}
+
 /// How many GPUs there are, and that the rank asked for is one of them.
 Result<void> settle_gpus(std::span<const NamedValue> options, LayoutRecipe& layout,
                          const Framework& framework) {
@@ -90,9 +94,11 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options, Frameworks
   Result<TrainRecipe> start = starting_recipe(options, frameworks, releases);
   if (!start) return start;
   TrainRecipe recipe = std::move(*start);
-  for (const NamedValue& option : options)
-    if (const Result<void> done = apply(option, frameworks, recipe); !done)
-      return tl::unexpected(done.error());
+  for (const bool of_releases : {true, false})  // which decide what the others mean
+    for (const NamedValue& option : options)
+      if (says_releases(option) == of_releases)
+        if (const Result<void> done = apply(option, frameworks, recipe); !done)
+          return tl::unexpected(done.error());
   const Framework& framework = *recipe.framework;
   if (const Result<void> done = settle_gpus(options, recipe.layout, framework); !done)
     return tl::unexpected(done.error());

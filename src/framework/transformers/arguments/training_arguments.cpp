@@ -11,6 +11,7 @@
 #include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/arguments/quantization_config.h"
 #include "framework/transformers/arguments/trl_config.h"
+#include "framework/transformers/arguments/trl_earlier_fields.h"
 #include "framework/transformers/trl/earlier_releases.h"
 #include "framework/transformers/trl/settle.h"
 #include "model/config_fields.h"
@@ -379,6 +380,10 @@ std::vector<Argument> all_arguments() {
         all.back().group.source = (row.of & (kOfCpo - 1)) != 0 ? "trl/trainer/*_config.py"
                                                                : "trl/experimental/*/*_config.py";
     }
+  for (const EarlierTrlField& row : earlier_trl_fields())
+    if (!find(all, row.argument.name()))
+      all.push_back(by("trl/trainer/*_config.py of earlier releases",
+                       field(row.argument.spellings, Text{}, {}, set_trl_field)));
   return all;
 }
 

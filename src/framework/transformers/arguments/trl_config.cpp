@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
+#include "framework/transformers/arguments/trl_earlier_fields.h"
+
 namespace memtape::transformers {
 namespace {
 
@@ -74,7 +78,12 @@ const Argument* TrlConfig::find(std::string_view field) const {
 
 std::span<const TrlConfig* const> trl_configs() { return kConfigs; }
 
-bool is_trl_argument(std::string_view name) { return first_of(name) != nullptr; }
+bool is_trl_argument(std::string_view name) {
+  return first_of(name) != nullptr ||
+         std::ranges::any_of(earlier_trl_fields(), [name](const EarlierTrlField& row) {
+           return row.argument.name() == name;
+         });
+}
 
 Result<void> set_trl_field(const option::Said& said, TrainRecipe& recipe) {
   const std::string where = "--" + std::string(said.name());
@@ -82,7 +91,18 @@ Result<void> set_trl_field(const option::Said& said, TrainRecipe& recipe) {
     return bad_input("a field of trl's configurations", where,
                      "--trainer sft, dpo, reward, grpo, kto, rloo, cpo or orpo");
   const TrlConfig* config = kConfigs[static_cast<std::size_t>(recipe.trl) - 1];
+  const Version release = recipe.release.of(Package::trl);
+  const EarlierTrlField* earlier = nullptr;
+  for (const EarlierTrlField& row : earlier_trl_fields())
+    if ((row.of & config->bit()) != 0 && row.argument.name() == said.name()) earlier = &row;
+  if (earlier && earlier->is_in(release)) return tell(earlier->argument, said.text, recipe);
   if (const Argument* field = config->find(said.name())) return tell(*field, said.text, recipe);
+  if (earlier)
+    return bad_input(fmt::format("trl {}'s {} has no such field", release.text(), config->name),
+                     where,
+                     fmt::format("trl {}.{} to {}.{} have it: --with trl=={}", earlier->first.major,
+                                 earlier->first.minor, earlier->last.major, earlier->last.minor,
+                                 earlier->last.text()));
   const bool base_has_it = config->base && config->base->find(said.name());
   return bad_input(std::string(config->name) + " has no such field", where,
                    std::string(base_has_it ? config->base->name
@@ -104,6 +124,12 @@ void start_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
 }
 
 void cut_sequences(TrainRecipe& recipe) {
+  const std::optional<DpoRecipe>& dpo = trainer_of(recipe).dpo;
+  std::optional<std::int64_t>& max_length = trainer_of(recipe).max_length;
+  if (dpo && dpo->max_prompt_length && dpo->max_completion_length) {  // both parts are cut
+    const std::int64_t parts = *dpo->max_prompt_length + *dpo->max_completion_length;
+    max_length = max_length ? std::min(*max_length, parts) : parts;
+  }
   if (!trainer_of(recipe).max_length) return;
   const std::int64_t most = *trainer_of(recipe).max_length;
   const bool packs = trainer_of(recipe).sft && trainer_of(recipe).sft->packing;

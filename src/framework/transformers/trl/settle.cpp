@@ -86,10 +86,12 @@ Result<void> settle_grpo(GrpoRecipe& grpo, TrainRecipe& recipe) {
                        "--sequence-length", "more than " + std::to_string(completion));
     grpo.prompt_length = recipe.sequence_length - completion;
   }
+  const std::int64_t most = grpo.max_prompt_length.value_or(kPrompt);
   if (!grpo.prompt_length)
-    recipe.assumed.push_back("prompts are taken to be " + std::to_string(kPrompt) +
+    recipe.assumed.push_back("prompts are taken to be " + std::to_string(most) +
                              " tokens long: --prompt_length says how long they are");
-  grpo.prompt_length = grpo.prompt_length.value_or(kPrompt);
+  grpo.prompt_length = grpo.prompt_length.value_or(most);
+  if (grpo.max_prompt_length) grpo.prompt_length = std::min(*grpo.prompt_length, most);
   recipe.sequence_length = *grpo.prompt_length + completion;
   return settle_batches(grpo, recipe);
 }

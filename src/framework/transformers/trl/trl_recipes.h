@@ -31,6 +31,8 @@ struct DpoRecipe {
   bool disable_dropout = true;
   std::vector<std::string> loss_types;  ///< none said: sigmoid
   std::string f_divergence_type = "reverse_kl";
+  /// Of releases that cut a pair's prompt and completions apart.
+  std::optional<std::int64_t> max_prompt_length, max_completion_length;
 };
 
 /// CPOConfig or ORPOConfig of trl.experimental, as far as it affects memory. The size of a
@@ -64,6 +66,7 @@ struct GrpoRecipe {
   std::int64_t num_generations = 8, max_completion_length = 512, num_iterations = 1;
   /// If not set, what the sequence has besides the completion.
   std::optional<std::int64_t> prompt_length;
+  std::optional<std::int64_t> max_prompt_length;  ///< of releases that cut prompts
   std::optional<std::int64_t> steps_per_generation, generation_batch_size;
   double temperature = 1.0, top_p = 1.0;
   std::int64_t top_k = 0;
