@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """steering.py: what a program's control flow depends on has its value, as a device would have it. Run by memtape run."""
+import time
+
 import torch
 
 failures = []
@@ -26,6 +28,40 @@ def ids_and_masks():
     expect("a loop over a count", list(range(mask.sum(1).max())), [0, 1, 2])
     wide = torch.ones(4096, 4096, dtype=torch.bool, device="cuda").tril()
     expect("a mask of 16 MiB", wide.sum().item(), 4096 * 4097 // 2)
+
+
+def masks_of_unknown_tensors():
+    """The count needs the mask alone: forward, on autograd's thread, and in compiled code."""
+    ids = torch.tensor([[1, 2, 3, 0], [4, 0, 0, 0]]).to("cuda")
+    mask = ids != 0
+    x = torch.randn(2, 4, 4096, device="cuda", requires_grad=True)
+    chosen = x[mask]
+    chosen.sum().backward()
+    selected = x.masked_select(mask.unsqueeze(-1))
+    selected.sum().backward()
+    repeated = x.repeat_interleave(torch.tensor([1, 3], device="cuda"), 0)
+    repeated.sum().backward()
+    expect("rows", (chosen.shape[0], selected.shape[0], repeated.shape[0]), (4, 4 * 4096, 4))
+    left, right = x * 1, x * 2
+    left[mask] = right[mask]
+    left.sum().backward()
+
+    def loss(x, mask):
+        return x[mask].sum() + (x * 2)[~mask].square().sum()
+    torch.compile(loss, backend="aot_eager")(x, mask).backward()
+    expect("an operator called by its name", torch.ops.aten.nonzero(mask).shape[0], 4)
+
+
+def of_a_shape():
+    unknown = torch.randn(64, 4096, device="cuda") @ torch.randn(4096, 8, device="cuda")
+    ones = torch.ones_like(unknown[:, 0], dtype=torch.long)
+    made = (ones.sum().item(), torch.full_like(ones, 3).tolist()[:2], unknown.new_ones(2).tolist(), unknown.new_full((2,), 7).tolist())
+    expect("made of a shape", made, (64, [3, 3], [1.0, 1.0], [7.0, 7.0]))
+    buffer = torch.empty(10 << 20, dtype=torch.int32, device="cuda")
+    began = time.perf_counter()
+    for _ in range(100):  # what a benchmark does to empty a cache
+        buffer.zero_()
+    expect("nobody reads it", time.perf_counter() - began < 0.5, True)
 
 
 def in_place():
@@ -80,12 +116,22 @@ def inventions():
     expect("tokens of an expert", len(torch.where(expert)[1]), 8)
     expect("all is finite", (bool(torch.isnan(scores).any()), bool(torch.isfinite(scores).all())), (False, True))
     expect("any and all", (bool((scores > 5).any()), bool((scores > 5).all())), (False, True))
+    kept = scores > 0
+    counted = (kept.sum().item(), kept.nonzero().shape[0], scores[~kept].shape[0], len(torch.where(kept)[0]))
+    expect("every second of a comparison", counted, (512, 512, 512, 512))
+    unseen = torch.zeros(64, dtype=torch.bool, device="cuda")
+    torch._foreach_add_([unseen], True)  # as a kernel of somebody's own does: nobody knows its truths
+    expect("truths that nobody knows", (scores[unseen].shape[0], unseen.sum().item()), (32, 32))
+    small = torch.randn(64, 16, device="cuda") @ torch.randn(16, 8, device="cuda")
+    expect("a toy's experts get the same", torch.bincount(torch.topk(small, 2, -1)[1].flatten()).tolist(), [16] * 8)
     drawn = torch.multinomial(torch.softmax(scores, -1), 1).flatten().tolist()
     expect("drawn tokens exist and differ", (min(drawn) >= 0 and max(drawn) < 16, len(set(drawn)) > 4), (True, True))
 
 
 def compiled():
     from torch._dynamo.utils import counters
+    torch._dynamo.reset()
+    counters.clear()
 
     def step(x):
         y = torch.where(x > 5, x, 0) + torch.arange(64, device="cuda")
@@ -94,7 +140,7 @@ def compiled():
     expect("one graph", (counters["stats"]["unique_graphs"], dict(counters["graph_break"])), (1, {}))
 
 
-for program in (ids_and_masks, in_place, modes, inventions, compiled):
+for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, in_place, modes, inventions, compiled):
     program()
 print("\n".join(failures) or "all as a device has it")
 raise SystemExit(1 if failures else 0)

@@ -4,7 +4,8 @@
 Ids, masks, lengths, flags and counts come from the host and are worked on with small ops. Such a tensor has a *twin* on the host
 (twins.py), as long as all that it was made of is known: the functions of torch that make and change small tensors are followed on
 the twins (functions.py, names.py), those of some size only when somebody asks. A copy to the host, whoever makes it, is
-answered from the twins (answers.py), and so are the reads that torch makes inside one op, as nonzero does for its count.
+answered from the twins (answers.py), and so are the reads that torch makes inside an operator, as nonzero does for its count
+(operators.py).
 
 What would come from weights is unknown. Of it only what must be an index or a truth is *invented* (inventions.py), counted by its
 line and reported where the program acted on it. Everything here is host memory and host calls: the device's allocator sees none.
@@ -13,10 +14,12 @@ line and reported where the program acted on it. Everything here is host memory 
 
 def install(torch, imbalance):
     """The inventions, to be asked what was invented; None where this torch's functions cannot be followed."""
-    from . import answers, functions, inventions, pauses, twins
+    from . import answers, functions, inventions, operators, pauses, rules, twins
     book = inventions.Book(imbalance)
     known = twins.Twins(torch, book)
-    ours = functions.follow_all(torch, known, book)
-    pauses.watch(torch, known, ours)
+    by = rules.Rules(torch, known, book)
+    functions.follow_all(torch, by)
+    book.kept = operators.forestall_all(torch, by)
+    pauses.watch(torch, known)
     answers.give(known)
     return book

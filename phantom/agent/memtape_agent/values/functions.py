@@ -8,14 +8,12 @@ as the function, since that is what torch.NAME is.
 import functools
 
 from . import names
-from .rules import Rules
 
 
-def follow_all(torch, known, book):
-    """The functions that took the place of torch's."""
-    rules = Rules(torch, known, book)
+def follow_all(torch, rules):
+    """Replaces torch's functions."""
     replaced = {}
-    modules = [(torch, None), (torch.Tensor, torch.Tensor), (torch._C._nn, None), (torch._VF, None)]
+    modules = [(torch, None), (torch.Tensor, torch.Tensor), (torch._C._nn, None)]
     for wanted, make in _plan(rules):
         for name in wanted:
             for owner, kind in modules:
@@ -23,7 +21,6 @@ def follow_all(torch, known, book):
     _replace(torch.Tensor, torch.Tensor, "__getitem__", rules.indexing, replaced, rules)
     _replace(torch.Tensor, torch.Tensor, "__setitem__", rules.assignment, replaced, rules)
     _tell_torch(torch, replaced)
-    return [getattr(owner, name) for owner, name in replaced]
 
 
 def _plan(rules):
@@ -31,11 +28,14 @@ def _plan(rules):
     yield names.PURE + names.METHODS, rules.pure
     yield names.MADE, rules.made
     yield names.EMPTY, rules.empty
+    yield names.FILLED, rules.filled
     yield names.IN_PLACE, rules.in_place
     yield names.OVERWRITE, rules.overwrite
     yield names.READ_INSIDE, rules.read_inside
     yield names.NN, rules.read_inside
     yield names.CHOOSE, rules.choose
+    yield names.COMPARED, rules.compared
+    yield ["resize_"], rules.resized
     yield names.FALSE, lambda name, real: rules.truth(name, real, False)
     yield names.TRUE, lambda name, real: rules.truth(name, real, True)
 
@@ -43,9 +43,8 @@ def _plan(rules):
 def _replace(owner, kind, name, make, replaced, rules):
     """`replaced`: (owner, name) -> torch's own."""
     torch = rules.torch
-    wanted = {id(torch._C._nn): names.NN, id(torch._VF): names.VF}.get(id(owner))
     present = getattr(owner, name, None)
-    if not callable(present) or (name not in wanted if wanted is not None else name in names.NN):
+    if not callable(present) or (owner is torch._C._nn) != (name in names.NN):
         return
     real = replaced.setdefault((owner, name), present)
     made = make(name, real)

@@ -3,13 +3,21 @@
 
 topk spreads its choices evenly, so that a mixture's experts get the same number of tokens (--imbalance X: the fullest gets X times
 the mean); other indices are drawn from a fixed seed; a comparison with inf or NaN says that all is finite, `any` of something
-unknown is false, `all` is true. Each is counted by the line that caused it, and again when the program reads what came of it.
+unknown is false, `all` is true; of other comparisons every second truth is true, as is each that is counted. Each is counted by the line that caused it, and again when the program reads what came of it.
 """
 import linecache
 
 from .. import stacks
 
 _MOST_PLACES = 500
+
+
+def truths(torch, count, dtype):
+    """Every second one is true, in the order of Thue and Morse, so that rows, columns and strides of a power of two get as many."""
+    made = torch.ones(1, dtype=torch.bool, device="cpu")
+    while made.numel() < count:
+        made = torch.cat([made, ~made])
+    return made[:count].to(dtype)
 
 
 class Book:

@@ -5,8 +5,7 @@ import functools
 from ..after_import import after_import
 
 
-
-def watch(torch, known, ours):
+def watch(torch, known):
     graph = torch.cuda.CUDAGraph
     begin, end = graph.capture_begin, graph.capture_end
 
@@ -20,10 +19,9 @@ def watch(torch, known, ours):
         known.paused = False
         return end(self, *args, **kwargs)
     graph.capture_begin, graph.capture_end = capture_begin, capture_end
-    # What runs between two graphs must not be compiled for our frames' sake.
-    after_import("torch._dynamo.eval_frame", functools.partial(_leave_alone, ours), lambda error: None)
+    after_import("torch._dynamo.trace_rules", _leave_alone, lambda error: None)
 
 
-def _leave_alone(ours, dynamo):
-    for code in {f.__code__ for f in ours}:
-        dynamo.skip_code(code)
+def _leave_alone(rules):
+    """What runs between two graphs must not be compiled for our frames' sake."""
+    rules.add(__name__.split(".")[0])

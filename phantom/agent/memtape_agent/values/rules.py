@@ -4,7 +4,8 @@ import math
 
 from . import names
 from .answers import answering
-from .twins import Source, Unknown
+from .inventions import truths
+from .twins import DRAWN, Source, Unknown
 
 _MOST_WHOLE = 1 << 24  # elements of integers and truths that are followed
 _MOST_FLOAT = 4096  # of floats: learning rates, scales, counts, timesteps
@@ -12,6 +13,8 @@ _LATER = 16384  # bytes above which a call is put off
 
 
 class Rules:
+    COMPARED = "a comparison of unknown values is true for every second"
+
     def __init__(self, torch, known, book):
         self.torch, self.known, self.book = torch, known, book
         whole = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -30,7 +33,11 @@ class Rules:
         most = self._most.get(out.dtype)
         return most is not None and out.is_cuda and out.numel() <= most
 
-    def _guarded(self, name, tensors, function, *args):
+    def most(self, dtype):
+        """How many elements of that type are followed."""
+        return self._most.get(dtype, 0)
+
+    def guarded(self, name, tensors, function, *args):
         """The program must never fail because of us: what cannot be followed is unknown."""
         try:
             if not self.known.paused:
@@ -99,6 +106,8 @@ class Rules:
             kwargs["device"] = self._host
         if name in names.RANDOM:
             kwargs["generator"] = self._generator
+        if name in names.DRAWN:
+            sources.append(DRAWN)
         origin = next((s.twin.origin for s in sources if s.twin.origin), None)
 
         def call():
@@ -119,14 +128,14 @@ class Rules:
             values = call()
         for out, value in zip(outs, values):
             if self.is_small(out) and self.known.twin(out) is None:
-                self.known.bind(out, value, origin)
+                self.known.bind(out, value, origin, sources)
 
     def _follow(self, name, real, args, kwargs, out, on_host=False):
         if type(out) is self.torch.Tensor:
             if self.is_small(out):
-                self._guarded(name, (out,), self._bind, name, real, args, kwargs, out, on_host)
+                self.guarded(name, (out,), self._bind, name, real, args, kwargs, out, on_host)
         elif isinstance(out, (tuple, list)) and any(self.is_small(o) for o in out):
-            self._guarded(name, out, self._bind_several, name, real, args, kwargs, out)
+            self.guarded(name, out, self._bind_several, name, real, args, kwargs, out)
 
     # -- replacements --------------------------------------------------------------------------------------------------------------
 
@@ -137,6 +146,14 @@ class Rules:
         if name == "where":
             return self.where(name, real)
         return self._plain_call(name, real)
+
+    def where(self, name, real):
+        """With a condition alone it is nonzero (operators.py)."""
+        follow = self._plain_call(name, real)
+
+        def call(*args, **kwargs):
+            return (real if len(args) + len(kwargs) == 1 else follow)(*args, **kwargs)
+        return call
 
     def _plain_call(self, name, real):
         own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
@@ -154,14 +171,6 @@ class Rules:
                 return out
             follow(name, real, args, kwargs, out)
             return out
-        return call
-
-    def where(self, name, real):
-        """With a condition alone it is nonzero, and reads a count."""
-        follow, forestall = self._plain_call(name, real), self.read_inside(name, real)
-
-        def call(*args, **kwargs):
-            return (forestall if len(args) + len(kwargs) == 1 else follow)(*args, **kwargs)
         return call
 
     def conversion(self, name, real):
@@ -185,7 +194,7 @@ class Rules:
             if type(out) is Tensor:
                 limit = most(out.dtype)
                 if limit is not None and out.is_cuda and out.numel() <= limit and out is not args[0]:
-                    self._guarded(name, (out,), converted, args[0], out)
+                    self.guarded(name, (out,), converted, args[0], out)
             return out
         return call
 
@@ -197,7 +206,54 @@ class Rules:
                 return modes(call, args, *args, **kwargs)
             out = real(*args, **kwargs)
             if self.is_small(out):
-                self._guarded(name, (out,), self._bind, name, real, args, kwargs, out, True)
+                self.guarded(name, (out,), self._bind, name, real, args, kwargs, out, True)
+            return out
+        return call
+
+    def filled(self, name, real):
+        """Made of one value, whatever the tensor holds whose shape or type it takes."""
+        own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
+        value = {"ones": 1, "zeros": 0}.get(name.replace("new_", "").replace("_like", ""))
+        position = 1 if name == "full_like" else 2
+
+        def fill(out, args, kwargs):
+            number = value if value is not None else kwargs.get("fill_value", args[position] if len(args) > position else None)
+            if isinstance(number, self.torch.Tensor):
+                number = self.known.value(number) if number.is_cuda else number
+                number = number.item()
+            if self.known.twin(out) is None:
+                shape, dtype = tuple(out.shape), out.dtype
+                self.known.bind_later(out, lambda: self.torch.full(shape, number, dtype=dtype, device="cpu"), [])
+
+        def call(*args, **kwargs):
+            if own(args):
+                return modes(call, args, *args, **kwargs)
+            out = real(*args, **kwargs)
+            if self.is_small(out):
+                self.guarded(name, (out,), fill, out, args, kwargs)
+            return out
+        return call
+
+    def resized(self, name, real):
+        """More or less of the same bytes, and then zeros."""
+        own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
+
+        def before(tensor):
+            return self.known.value(tensor).flatten() if tensor.is_contiguous() else self._unknown()
+
+        def after(tensor, kept):
+            made = self.torch.zeros(tensor.shape, dtype=tensor.dtype, device="cpu")
+            part = min(made.numel(), kept.numel())
+            made.view(-1)[:part] = kept[:part]
+            self.known.bind(tensor, made)
+
+        def call(*args, **kwargs):
+            if own(args):
+                return modes(call, args, *args, **kwargs)
+            kept = self.guarded(name, (), before, args[0]) if self.is_small(args[0]) else None
+            out = real(*args, **kwargs)
+            if kept is not None and out.numel() and out.is_contiguous() and self.known.is_whole(out):
+                self.guarded(name, (out,), after, out, kept.clone())
             return out
         return call
 
@@ -214,7 +270,7 @@ class Rules:
                 return modes(call, args, *args, **kwargs)
             out = real(*args, **kwargs)
             if self.is_small(out):
-                self._guarded(name, (out,), zeros, out)
+                self.guarded(name, (out,), zeros, out)
             return out
         return call
 
@@ -229,9 +285,9 @@ class Rules:
             limit = most(tensor.dtype) if type(tensor) is self.torch.Tensor and tensor.is_cuda else None
             if limit is None or tensor.numel() > limit:
                 return real(*args, **kwargs)
-            self._guarded(name, (), self._renew, tensor)
+            self.guarded(name, (), self._renew, tensor)
             out = real(*args, **kwargs)
-            self._guarded(name, (tensor,), self._change, name, real, tensor, args, kwargs)
+            self.guarded(name, (tensor,), self._change, name, real, tensor, args, kwargs)
             return out
         return call
 
@@ -246,26 +302,27 @@ class Rules:
             return
         before, twin.version = twin.version, math.inf  # the op itself has raised the tensor's version
         try:
-            call, _, origin = self.put_off(name, real, args, kwargs)
+            call, sources, origin = self.put_off(name, real, args, kwargs)
             self.known.before_write(twin)
             with self.known.quiet():
                 call()
         finally:
             twin.version = before
-        self.known.wrote(twin, tensor, origin)
+        self.known.wrote(twin, tensor, origin, sources)
 
     def overwrite(self, name, real):
         own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
         most = self._most.get
 
         def anew(tensor, args, kwargs):
-            if self.known.row(tensor) is None and self.known.is_whole(tensor):
-                shape, dtype = tuple(tensor.shape), tensor.dtype
-                fresh = self.torch.zeros(shape, dtype=dtype, device="cpu")
-                call, sources, origin = self.put_off(name, lambda *a, **k: real(fresh, *a, **k), args[1:], kwargs)
-                self.known.bind_later(tensor, call, sources, origin)
-                return True
-            return False
+            """All of it is new: whoever still needs the old bytes has the old twin."""
+            if not self.known.is_whole(tensor):
+                return False
+            shape, dtype = tuple(tensor.shape), tensor.dtype
+            call, sources, origin = self.put_off(
+                name, lambda *a, **k: real(self.torch.empty(shape, dtype=dtype, device="cpu"), *a, **k), args[1:], kwargs)
+            self.known.bind_later(tensor, call, sources, origin)
+            return True
 
         def call(*args, **kwargs):
             if own(args):
@@ -274,16 +331,17 @@ class Rules:
             limit = most(tensor.dtype) if type(tensor) is self.torch.Tensor and tensor.is_cuda else None
             if limit is None or tensor.numel() > limit or tensor.numel() == 0:
                 return real(*args, **kwargs)
-            self._guarded(name, (), self._renew, tensor)
+            self.guarded(name, (), self._renew, tensor)
             out = real(*args, **kwargs)
-            if not self._guarded(name, (tensor,), anew, tensor, args, kwargs):
-                self._guarded(name, (tensor,), self._change, name, real, tensor, args, kwargs)
+            if not self.guarded(name, (tensor,), anew, tensor, args, kwargs):
+                self.guarded(name, (tensor,), self._change, name, real, tensor, args, kwargs)
             return out
         return call
 
-    # -- reads inside an op ----------------------------------------------------------------------------------------------------------
+    # -- reads inside a function -----------------------------------------------------------------------------------------------------
 
     def read_inside(self, name, real):
+        """The twins' result first: it says what torch is about to read. What operators read is said in operators.py."""
         own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
 
         def call(*args, **kwargs):
@@ -291,103 +349,62 @@ class Rules:
                 return modes(call, args, *args, **kwargs)
             if not any(isinstance(a, self.torch.Tensor) and a.is_cuda for a in args):
                 return real(*args, **kwargs)
-            return self.forestall(name, real, args, kwargs)
-        return call
-
-    def forestall(self, name, real, args, kwargs):
-        """The twins' result first: it says what torch is about to read."""
-        made = self._guarded(name, (), self._ahead, name, real, args, kwargs)
-        if made is None:
-            out = real(*args, **kwargs)
-            if name == "nonzero" and self.is_small(out):
-                self._forget(out)
+            made = self.guarded(name, (), self._ahead, name, real, args, kwargs)
+            if made is None:
+                return real(*args, **kwargs)
+            value, origin, counts = made
+            if origin:
+                self.book.was_read(origin)
+            with answering(counts):
+                out = real(*args, **kwargs)
+            if isinstance(out, self.torch.Tensor) and self.is_small(out) and out.shape == value.shape and out.numel():
+                self.guarded(name, (out,), self.known.bind, out, value, origin)
             return out
-        value, origin = made
-        if origin:
-            self.book.was_read(origin)
-        with answering(_counts(self.torch, name, args, value, self.known)):
-            out = real(*args, **kwargs)
-        several = zip(out, value) if isinstance(out, (tuple, list)) else [(out, value)]
-        for o, v in several:
-            if isinstance(o, self.torch.Tensor) and self.is_small(o) and o.shape == v.shape and o.numel():
-                self._guarded(name, (o,), self.known.bind, o, v, origin)
-        return out
+        return call
 
     def _ahead(self, name, real, args, kwargs):
         call, _, origin = self.put_off(name, real, args, kwargs)
         with self.known.quiet():
-            return call(), origin
+            value = call()
+            return value, origin, self._counts(name, args, value)
+
+    def _counts(self, name, args, value):
+        """The values that torch reads inside a function, in order: (bytes, or 0 for a count of 4 or 8; value)."""
+        if name == "pad":
+            return []
+        if name == "one_hot":
+            whole = self.known.value(args[0])
+            return [(0, int(whole.max())), (0, int(whole.min()))] if whole.numel() else []
+        return [(1, int(value)), (0, int(value))]  # equal, allclose, is_nonzero
 
     def indexing(self, name, real):
-        """x[mask] reads how many there are; x[index] makes a new tensor; the rest are views."""
+        """x[index] and x[mask] make a new tensor; the rest are views."""
         own, modes, Tensor = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function, self.torch.Tensor
 
         def call(tensor, index):
             if own((tensor,)):
                 return modes(call, (tensor,), tensor, index)
-            kind = type(index)
-            if kind is int or kind is slice or not tensor.is_cuda:
-                return real(tensor, index)
-            parts = index if kind is tuple else (index,)
-            for part in parts:
-                if isinstance(part, (Tensor, list)):
-                    break
-            else:
-                return real(tensor, index)
-            if any(self._is_mask(p) for p in parts):
-                return self._masked(name, real, tensor, index, parts)
             out = real(tensor, index)
-            self._follow(name, real, (tensor, index), {}, out)
+            kind = type(index)
+            if kind is not int and kind is not slice and tensor.is_cuda:
+                for part in index if kind is tuple else (index,):
+                    if isinstance(part, (Tensor, list)):
+                        self._follow(name, real, (tensor, index), {}, out)
+                        break
             return out
         return call
 
-    def _is_mask(self, part):
-        return isinstance(part, self.torch.Tensor) and part.dtype in (self.torch.bool, self.torch.uint8) and part.is_cuda
-
-    def _mask_counts(self, parts):
-        """([how many are set], origin) of the masks among an index; None when one is unknown."""
-        counts, origin = [], None
-        for part in parts:
-            if self._is_mask(part):
-                with self.known.quiet():
-                    counts.append((0, int(self.known.value(part).count_nonzero())))
-                twin = self.known.twin(part) if part.numel() else None
-                origin = origin or (twin.origin if twin else None)
-        return counts, origin
-
-    def _masked(self, name, real, tensor, index, parts):
-        found = self._guarded(name, (), self._mask_counts, parts)
-        if found is None:
-            return real(tensor, index)
-        counts, origin = found
-        if origin:
-            self.book.was_read(origin)
-        with answering(counts):
-            out = real(tensor, index)
-        self._follow(name, real, (tensor, index), {}, out)
-        return out
-
     def assignment(self, name, real):
-        own, modes, Tensor = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function, self.torch.Tensor
+        own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
 
         def call(tensor, index, value):
             if own((tensor,)):
                 return modes(call, (tensor,), tensor, index, value)
-            if not tensor.is_cuda or type(tensor) is not Tensor:
+            if not self.is_small(tensor):
                 return real(tensor, index, value)
-            parts = index if type(index) is tuple else (index,)
-            found = ([], None)
-            if any(self._is_mask(p) for p in parts):
-                found = self._guarded(name, (), self._mask_counts, parts)
-                if found is not None and found[1]:
-                    self.book.was_read(found[1])
-            small = self.is_small(tensor)
-            if small:
-                self._guarded(name, (), self._renew, tensor)
-            with answering(found[0] if found else []):
-                real(tensor, index, value)
-            if small:
-                self._guarded(name, (tensor,), self._change, name, real, tensor, (tensor, index, value), {})
+            self.guarded(name, (), self._renew, tensor)
+            real(tensor, index, value)
+            self.guarded(name, (tensor,), self._change, name, real, tensor, (tensor, index, value), {})
         return call
 
     # -- inventions --------------------------------------------------------------------------------------------------------------------
@@ -401,14 +418,37 @@ class Rules:
             origin = self.book.origin("%s of unknown values is %s" % (name, str(answer).lower()))
             self.known.bind_later(out, lambda: self.torch.full(shape, answer, dtype=dtype, device="cpu"), [], origin)
 
+        def is_compared(tensor):
+            """Truths that a comparison invented are no answer to whether any, or all, are."""
+            twin = self.known.twin(tensor) if isinstance(tensor, self.torch.Tensor) and tensor.numel() else None
+            return twin is not None and twin.origin is not None and twin.origin[3] == self.COMPARED
+
         def call(*args, **kwargs):
             if own(args):
                 return modes(call, args, *args, **kwargs)
             out = real(*args, **kwargs)
             if self.is_small(out):
-                self._guarded(name, (out,), self._bind, name, real, args, kwargs, out)
-                if out.numel() and self._guarded(name, (), self.known.twin, out) is None:
-                    self._guarded(name, (out,), invent, out)
+                if not (args and self.guarded(name, (), is_compared, args[0])):
+                    self.guarded(name, (out,), self._bind, name, real, args, kwargs, out)
+                if out.numel() and self.guarded(name, (), self.known.twin, out) is None:
+                    self.guarded(name, (out,), invent, out)
+            return out
+        return call
+
+    def compared(self, name, real):
+        """Known where the values are; else every second is true. One alone stays unknown: it is read as --lone-byte says."""
+        follow = self._plain_call(name, real)
+
+        def invent(out):
+            if self.known.twin(out) is None:
+                shape, count = tuple(out.shape), out.numel()
+                origin = self.book.origin(self.COMPARED)
+                self.known.bind_later(out, lambda: truths(self.torch, count, self.torch.bool).view(shape), [], origin)
+
+        def call(*args, **kwargs):
+            out = follow(*args, **kwargs)
+            if self.is_small(out) and out.dtype == self.torch.bool and out.numel() > 1:
+                self.guarded(name, (out,), invent, out)
             return out
         return call
 
@@ -429,31 +469,14 @@ class Rules:
                     out = real(*args, **kwargs)
             else:
                 out = real(*args, **kwargs)
-            self._follow(name, real, args, kwargs, out)
-            self._guarded(name, (), invent, self, name, args, kwargs, out)
+            if name != "topk" or not self.guarded(name, (), self._is_drawn, tensor):
+                self._follow(name, real, args, kwargs, out)
+            self.guarded(name, (), invent, self, name, args, kwargs, out)
             return out
         return call
 
+    def _is_drawn(self, tensor):
+        """What a router makes of drawn numbers is no better known than what it makes of weights."""
+        twin = self.known.twin(tensor) if tensor.numel() and tensor.is_floating_point() else None
+        return twin is not None and twin.drawn
 
-def _counts(torch, name, args, value, known):
-    """The values that torch reads inside an op, in order: (bytes, or 0 for a count of 4 or 8; value)."""
-    if name in ("equal", "allclose", "is_nonzero"):
-        return [(1, int(value)), (0, int(value))]
-    if name == "bincount":
-        with known.quiet():
-            whole = known.value(args[0])
-            return [(0, int(whole.min())), (0, int(whole.max()))] if whole.numel() else []
-    if name == "one_hot":
-        with known.quiet():
-            whole = known.value(args[0])
-            return [(0, int(whole.max())), (0, int(whole.min()))] if whole.numel() else []
-    if name == "pad":
-        return []
-    first = value[0] if isinstance(value, (tuple, list)) else value
-    if name == "repeat_interleave":
-        repeats = args[1] if len(args) > 1 else args[0]
-        if not isinstance(repeats, torch.Tensor):
-            return []
-        with known.quiet():
-            return [(0, int(known.value(repeats).sum())), (1, 1)]
-    return [(0, first.shape[-1] if name == "nonzero_numpy" else first.shape[0])] if first.dim() else []

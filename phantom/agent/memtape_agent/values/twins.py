@@ -28,15 +28,28 @@ class Source:
 
 
 class Twin:
-    __slots__ = ("storage", "size", "host", "later", "depth", "layout", "version", "owner", "origin", "dependents", "__weakref__")
+    """`drawn`: chance or weights had a part in it."""
+    __slots__ = ("storage", "size", "host", "later", "depth", "layout", "version", "owner", "origin", "drawn", "dependents", "__weakref__")
 
     def __init__(self, storage, size, tensor, origin):
-        self.storage, self.size, self.origin = storage, size, origin
+        self.storage, self.size, self.origin, self.drawn = storage, size, origin, False
         self.host = self.later = None
         self.depth, self.dependents = 0, []
         self.layout = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()))
         self.owner = weakref.ref(tensor)
         self.version = version_of(tensor)
+
+
+class _Chance:
+    """Beside the Sources of a call: chance or a product with weights has a part in it."""
+    drawn, depth, origin = True, 0, None
+
+    @property
+    def twin(self):
+        return self
+
+
+DRAWN = _Chance()
 
 
 def version_of(tensor):
@@ -46,7 +59,7 @@ def version_of(tensor):
 class Twins:
     def __init__(self, torch, book):
         from torch.multiprocessing.reductions import StorageWeakRef
-        self.torch, self.book = torch, book
+        self.torch, self.book, self.Unknown = torch, book, Unknown
         self._weak = StorageWeakRef
         self._rows, self._sweep_at = {}, _SWEEP
         self.paused = False  # while a graph is captured: what a replay will write is not known now
@@ -106,10 +119,19 @@ class Twins:
             raise Unknown
         return row.host
 
-    def bind(self, tensor, value, origin=None):
+    def bind(self, tensor, value, origin=None, sources=()):
         """A tensor with a storage of its own holds `value`, a host tensor of its shape."""
         row = self._new(tensor, origin)
+        row.drawn = any(s.twin.drawn for s in sources)
         row.later = lambda: value
+        self._bytes(row)
+
+    def bind_whole(self, tensor, make, origin):
+        """The storage of a tensor, whatever part of it the tensor is, holds `make(elements)`."""
+        row = self._new(tensor, origin)
+        count = row.size // tensor.element_size()
+        row.layout = (tensor.dtype, 0, (count,), (1,))
+        row.later = lambda: make(count)
         self._bytes(row)
 
     def bind_later(self, tensor, call, sources, origin=None):
@@ -117,11 +139,13 @@ class Twins:
         row = self._new(tensor, origin)
         row.later = call
         row.depth = 1 + max([s.twin.depth for s in sources], default=0)
+        row.drawn = any(s.twin.drawn for s in sources)
         if row.size <= _AT_ONCE:
             self._bytes(row)
             return
         for s in sources:
-            s.twin.dependents.append(weakref.ref(row))
+            if s is not DRAWN:
+                s.twin.dependents.append(weakref.ref(row))
 
     def _new(self, tensor, origin):
         storage = tensor.untyped_storage()
@@ -148,9 +172,10 @@ class Twins:
                 except Exception:
                     dependent.host = None
 
-    def wrote(self, row, tensor, origin):
+    def wrote(self, row, tensor, origin, sources):
         row.version = max(row.version, version_of(tensor))
         row.origin = row.origin or origin
+        row.drawn = row.drawn or any(s.twin.drawn for s in sources)
 
     def forget(self, tensor):
         if tensor.numel():
