@@ -9,6 +9,7 @@
 
 #include "answer/cluster.h"
 #include "answer/device_options.h"
+#include "answer/gpu_prices.h"
 #include "answer/train_request.h"
 #include "base/comma_list.h"
 #include "framework/dialects.h"
@@ -319,14 +320,6 @@ Result<plan::SearchOptions> search_options(const RawOptions& options, const Outs
     if (!number) return tl::unexpected(number.error());
     search.top = static_cast<std::size_t>(*number);
   }
-  if (const std::string* price = last_value(options.values, "price")) {
-    char* end = nullptr;
-    const double x = std::strtod(price->c_str(), &end);
-    if (price->empty() || *end != '\0' || !(x > 0.0 && x < 1e6))
-      return bad_input(fmt::format("unusable value \"{}\"", *price), "--price",
-                       "what an hour of one GPU costs");
-    search.price_per_hour = x;
-  }
   return search;
 }
 
@@ -338,10 +331,13 @@ Result<PlanQuestion> plan_question(const RawOptions& options, const Config& conf
   if (!asked) return tl::unexpected(asked.error());
   Result<plan::SearchOptions> search = search_options(options, outside);
   if (!search) return tl::unexpected(search.error());
-  if (asked->cluster && asked->cluster->price && !search->price_per_hour)
-    search->price_per_hour = asked->cluster->price;
+  const std::string* typed = last_value(options.values, "price");
+  const Result<GpuPrices> prices = GpuPrices::read(typed ? *typed : "");
+  if (!prices) return tl::unexpected(prices.error());
+  if (asked->cluster) search->price_per_hour = asked->cluster->price;
   Result<PlanQuestion> question = Fields(options, config, outside, std::move(*asked)).make();
   if (!question) return question;
+  if (const auto price = prices->of(*question->device.gpu)) search->price_per_hour = price;
   question->search = std::move(*search);
   return question;
 }

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "answer/device_options.h"
+#include "answer/gpu_prices.h"
 #include "answer/plan_export.h"
 #include "answer/serve_request.h"
 #include "base/comma_list.h"
@@ -101,21 +102,6 @@ const char* batched_tokens(const Gpu& gpu) {
   return is_large ? "8192" : "2048";
 }
 
-/// What an hour of a GPU costs: "h100-80gb=2.5,a100-80gb=1.5".
-Result<std::optional<double>> price_of(const RawOptions& options, const Gpu& gpu) {
-  const std::string* text = last_value(options.values, "price");
-  if (!text) return std::optional<double>();
-  for (const std::string& word : split_at_commas(*text)) {
-    const std::size_t equals = word.find('=');
-    char* end = nullptr;
-    const double x = equals == std::string::npos ? 0 : std::strtod(word.c_str() + equals + 1, &end);
-    if (equals == std::string::npos || *end != '\0' || !(x > 0))
-      return bad_input(fmt::format("unusable value \"{}\"", word), "--price", "h100-80gb=2.5,...");
-    if (word.substr(0, equals) == gpu.id) return std::optional(x);
-  }
-  return std::optional<double>();
-}
-
 class ServePlans {
  public:
   ServePlans(const RawOptions& options, const Outside& outside, const ServeRequest& model,
@@ -123,13 +109,15 @@ class ServePlans {
       : options_(options), outside_(outside), model_(model), load_(load) {}
 
   Result<void> try_all(const ServeEngine& engine, const Available& at) {
-    const auto price = price_of(options_, at.gpu);
-    if (!price) return tl::unexpected(price.error());
+    const std::string* typed = last_value(options_.values, "price");
+    const Result<GpuPrices> prices = GpuPrices::read(typed ? *typed : "");
+    if (!prices) return tl::unexpected(prices.error());
+    const std::optional<double> price = prices->of(at.gpu);
     std::vector<std::string> weights{""};
     if (const std::string* allowed = last_value(options_.values, "allow-quantize"))
       for (const std::string& word : split_at_commas(*allowed)) weights.push_back(word);
     for (std::int64_t tp = 1; tp <= at.count; tp *= 2)
-      for (const std::string& quantize : weights) try_one(engine, at, tp, quantize, *price);
+      for (const std::string& quantize : weights) try_one(engine, at, tp, quantize, price);
     return {};
   }
 

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "answer/gpu_prices.h"
 #include "answer/table.h"
 #include "base/comma_list.h"
 #include "base/text.h"
@@ -16,11 +15,6 @@
 
 namespace memtape::answer {
 namespace {
-
-struct Price {
-  std::string_view gpu;  ///< the catalog's id
-  double per_hour = 0;
-};
 
 struct CountedGpu {
   std::string typed;
@@ -44,23 +38,6 @@ Result<CountedGpu> counted_gpu(const std::string& word) {
   if (!gpu) return tl::unexpected(gpu.error());
   found.gpu = std::move(*gpu);
   return found;
-}
-
-Result<std::vector<Price>> prices_of(const std::string& text) {
-  std::vector<Price> prices;
-  for (const std::string& word : split_at_commas(text)) {
-    const std::size_t equals = word.find('=');
-    const std::string amount = equals == std::string::npos ? "" : word.substr(equals + 1);
-    char* end = nullptr;
-    const double price = std::strtod(amount.c_str(), &end);
-    if (amount.empty() || *end != '\0' || !std::isfinite(price) || price < 0)
-      return bad_input("unusable price \"" + word + "\"", "--price",
-                       "GPU=X an hour, as in h100-80gb=2.5,a100-80gb=1.8");
-    const Result<Gpu> gpu = find_gpu(word.substr(0, equals), "--price");
-    if (!gpu) return tl::unexpected(gpu.error());
-    prices.push_back({gpu->id, price});
-  }
-  return prices;
 }
 
 /// The GPUs that the options ask for where no count stands in front.
@@ -126,7 +103,7 @@ Table::Row row_of(const ComparedTraining& one, const TrainComparison& all, bool 
 
 Result<TrainComparison> comparison_of(const Question& question, const std::string& gpus,
                                       const std::string& prices) {
-  const Result<std::vector<Price>> known = prices_of(prices);
+  const Result<GpuPrices> known = GpuPrices::read(prices);
   if (!known) return tl::unexpected(known.error());
   TrainComparison all{question.model.id, title_of(question, {}), {}, std::nullopt, question.strict};
   std::vector<TrainVariant> variants;
@@ -135,9 +112,8 @@ Result<TrainComparison> comparison_of(const Question& question, const std::strin
     const Result<CountedGpu> counted = counted_gpu(word);
     if (!counted) return tl::unexpected(counted.error());
     ComparedTraining one{counted->typed, counted->count, std::nullopt, {}};
-    for (const Price& price : *known)
-      if (price.gpu == counted->gpu.id)
-        one.price = price.per_hour * static_cast<double>(one.count.value_or(otherwise));
+    if (const auto price = known->of(counted->gpu))
+      one.price = *price * static_cast<double>(one.count.value_or(otherwise));
     TrainVariant variant{{}, question.device};
     variant.device.gpu = counted->gpu;
     if (one.count) variant.changes.emplace_back("gpus", fmt::format("{}", *one.count));

@@ -322,7 +322,7 @@ constexpr auto kOptions = std::to_array<TrainOption>({
          .taken_by(option::kOfLaunch)},
     {Option{"--compare", "GPU,...", "the same on each of these, like rtx-4090,4xa100-80gb", kMany}
          .taken_by(option::kTrainAlone)},
-    {Option{"--price", "GPU=X,...", "an hour of one, beside --compare", kMany}.taken_by(
+    {Option{"--price", "X|GPU=X,...", "an hour of one GPU, beside --compare", kMany}.taken_by(
         option::kOfLaunch)},
 });
 
