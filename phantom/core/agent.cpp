@@ -15,4 +15,6 @@ PHANTOM_ENTRY void memtape_phantom_watch_reads(ReadWatcher watcher) { watch_read
 
 PHANTOM_ENTRY std::uint64_t memtape_phantom_sent_copies() { return sent_copies(); }
 
+PHANTOM_ENTRY void memtape_phantom_forget(const void* at, std::size_t bytes) { forget(at, bytes); }
+
 PHANTOM_ENTRY void memtape_phantom_note(const char* kind, const char* text) { note(kind, text); }

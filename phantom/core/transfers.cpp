@@ -89,6 +89,11 @@ void copy(void* to, const void* from, std::size_t bytes) {
   }
 }
 
+void forget(const void* at, std::size_t bytes) {
+  const std::lock_guard<std::mutex> lock(known_guard);
+  remember(static_cast<const char*>(at), nullptr, bytes);
+}
+
 void fill(void* at, int value, std::size_t bytes) {
   kernel_launched();
   if (!device_of(at) || bytes <= settings().backing) std::memset(at, value, bytes);

@@ -22,6 +22,9 @@ namespace memtape::phantom {
 PHANTOM_CORE void copy(void* to, const void* from, std::size_t bytes);
 PHANTOM_CORE void fill(void* at, int value, std::size_t bytes);
 
+/// What the host once sent there is there no more.
+PHANTOM_CORE void forget(const void* at, std::size_t bytes);
+
 /// To be called when a kernel is launched: device memory may then hold something else than before.
 PHANTOM_CORE void kernel_launched();
 

@@ -41,6 +41,16 @@ def steering():
     return list(invented.values()) and all(n > 0 for n in invented.values()), json.dumps(json.loads(out)["invented"])
 
 
+def ranks():
+    """What ranks say to one another in small tensors and in objects arrives; alone, a rank hears itself."""
+    torchrun = pathlib.Path(python).parent / "torchrun"
+    code, out, err = run(memtape, "run", "--quiet", "--gpus", "2", "--", torchrun, "--nproc-per-node", "2", HERE / "ranks.py")
+    if code:
+        return False, tail(out, err)
+    code, out, err = run(memtape, "run", "--quiet", "--rank", "1", "--world", "4", "--", python, HERE / "alone.py")
+    return code == 0, tail(out, err)
+
+
 def waiting():
     """A program that waits for ever ends with 3, and its line is named."""
     code, out, err = run(memtape, "run", "--quiet", "--", python, HERE / "waiting.py")
@@ -128,7 +138,7 @@ def verify(line):
 def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
-    tests = [("programs", programs), ("steering", steering), ("waiting", waiting),
+    tests = [("programs", programs), ("steering", steering), ("ranks", ranks), ("waiting", waiting),
              ("host model", host_model), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = left_out = 0

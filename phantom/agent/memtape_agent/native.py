@@ -7,6 +7,7 @@ _kept = []  # what C calls must stay alive
 try:
     _core = ctypes.CDLL("libmemtape_phantom.so", mode=ctypes.RTLD_GLOBAL)
     _core.memtape_phantom_sent_copies.restype = ctypes.c_uint64
+    _core.memtape_phantom_forget.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 except OSError:
     _core = None
 
@@ -25,6 +26,12 @@ def watch_reads(function):
     watcher = _ReadWatcher(function) if function else ctypes.cast(None, _ReadWatcher)
     _kept.append(watcher)
     _core.memtape_phantom_watch_reads(watcher)
+
+
+def forget(tensor):
+    """What the host once sent there is there no more."""
+    if _core is not None:
+        _core.memtape_phantom_forget(tensor.data_ptr(), tensor.numel() * tensor.element_size())
 
 
 def sent_copies():

@@ -48,7 +48,7 @@ class Session:
 
     def follow_values(self):
         """Small tensors keep their values; without it every copy to the host gives zeros."""
-        self._book = self._guarded(values.install)(self._torch, settings.IMBALANCE)
+        self._book = self._guarded(values.install)(self._torch, settings.IMBALANCE, settings.SOLO)
 
     def leave_host_models_unmade(self):
         self._guarded(host_models.leave_unmade)(self._torch)
@@ -182,8 +182,14 @@ class Session:
 
 
 def _rank():
-    rank = os.environ.get("RANK", "")
-    return int(rank) if rank.isdigit() else None
+    """RANK, or what launchers say that leave it out: Lightning sets LOCAL_RANK and NODE_RANK, Slurm and MPI their own."""
+    for name in ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    local, node, of_node = (os.environ.get(name, "") for name in ("LOCAL_RANK", "NODE_RANK", "LOCAL_WORLD_SIZE"))
+    if not local.isdigit():
+        return None
+    return int(local) + (int(node) * int(of_node) if node.isdigit() and of_node.isdigit() else 0)
 
 
 def _gpu(device):

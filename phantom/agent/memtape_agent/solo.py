@@ -71,12 +71,34 @@ def _put(modules, name, function):
 def _take_over(dist, c10d, LoneStore):
     modules = (dist, c10d)
     _start_alone(modules, c10d, LoneStore)
-    _put(modules, "all_gather_object", lambda out, obj, group=None: out.__setitem__(slice(None), [obj] * len(out)))
-    _put(modules, "gather_object", lambda obj, out=None, *_, **__: out.__setitem__(slice(None), [obj] * len(out)) if out else None)
-    _put(modules, "broadcast_object_list", lambda *_, **__: None)
-    _put(modules, "scatter_object_list", lambda out, objects=None, *_, **__: out.__setitem__(0, objects[0] if objects else None))
+    for function in _objects(c10d):
+        _put(modules, function.__name__, function)
     _put(modules, "monitored_barrier", lambda *_, **__: None)
     _put(modules, "barrier", lambda *_, **__: None)
+
+
+def _objects(c10d):
+    """Collectives of objects under their own parameters' names: an object from another rank is this rank's own, or what it has."""
+    def all_gather_object(object_list, obj, group=None):
+        object_list[:] = [obj] * len(object_list)
+
+    def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None):
+        if object_gather_list:
+            object_gather_list[:] = [obj] * len(object_gather_list)
+
+    def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None, **_):
+        return None
+
+    def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None):
+        given = scatter_object_input_list
+        scatter_object_output_list[0] = given[c10d.get_rank(group) % len(given)] if given else None
+
+    def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None, **_):
+        return None
+
+    def recv_object_list(object_list, src=None, group=None, device=None, group_src=None, **_):
+        return next((rank for rank in (src, group_src) if rank is not None), 0)
+    return (all_gather_object, gather_object, broadcast_object_list, scatter_object_list, send_object_list, recv_object_list)
 
 
 def _start_alone(modules, c10d, LoneStore):

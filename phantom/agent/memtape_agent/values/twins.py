@@ -134,6 +134,28 @@ class Twins:
         row.later = lambda: make(count)
         self._bytes(row)
 
+    def overlay(self, tensor, call, put_off):
+        """The part of a storage that the tensor is holds what `call` makes; the rest stays."""
+        old, whole = self.twin(tensor), self.is_whole(tensor)
+        if old is None and not whole:
+            return
+        if old is not None and (not put_off or old.depth >= _DEEPEST):
+            self._bytes(old)
+        row = self._new(tensor, None)
+        row.later, row.depth = call, 1
+        if not whole:
+            dtype, part = tensor.dtype, (tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()))
+            count = row.size // tensor.element_size()
+            row.layout, row.depth = (dtype, 0, (count,), (1,)), old.depth + 1
+
+            def written():
+                made = self.view(old, *row.layout).clone()
+                made.as_strided(part[1], part[2], part[0]).copy_(call())
+                return made
+            row.later = written
+        if not put_off:
+            self._bytes(row)
+
     def bind_later(self, tensor, call, sources, origin=None):
         """What `call` makes of Sources, unless it is so little that it is made at once."""
         row = self._new(tensor, origin)
