@@ -54,6 +54,38 @@ std::string question_words(const NamedValues& said) {
   return words;
 }
 
+Result<exports::Export> training_files(const PlanRow& row, const std::string& model,
+                                       const Config& config, const PlanQuestion& question,
+                                       exports::Facts facts) {
+  const plan::Field& field = *field_of(row, question);
+  const auto recipe = field.reading.read(with_changes(field.reading.values, row.layout));
+  if (!recipe) return tl::unexpected(recipe.error());
+  facts.question = question_words(field.job->said);
+  return exports::export_training({.model = model,
+                                   .config = &config,
+                                   .recipe = *recipe,
+                                   .options = with_changes(field.job->said, row.layout),
+                                   .gpus = row.gpus,
+                                   .per_node = field.job->per_node,
+                                   .micro_batches = row.micro_batches},
+                                  facts);
+}
+
+Result<exports::Export> server_files(const PlanRow& row, const std::string& model) {
+  const exports::Facts facts{.words = fmt::format("{} · {}", row.framework, row.words),
+                             .gpu = {},
+                             .question = question_words(row.layout),
+                             .memory = report::memory_words(row),
+                             .time = report::time_words(row, true),
+                             .allocator = {}};
+  return exports::export_server({.model = model,
+                                 .engine = row.framework,
+                                 .options = row.layout,
+                                 .gpus = row.gpus / row.instances,
+                                 .instances = row.instances},
+                                facts);
+}
+
 /// The plan's files, or why there are none.
 Result<void> written(Result<exports::Export> files, const ExportRequest& request,
                      PlanAnswer& answer) {
@@ -89,21 +121,9 @@ Result<void> add_files(const ExportRequest& request, const std::string& model, c
   if (answer.plans.empty()) return {};
   const Result<const PlanRow*> row = chosen(request, answer);
   if (!row) return tl::unexpected(row.error());
-  const plan::Field& field = *field_of(**row, question);
-  const auto recipe = field.reading.read(with_changes(field.reading.values, (*row)->layout));
-  if (!recipe) return tl::unexpected(recipe.error());
-  exports::Facts facts = exported_facts(**row, answer, outside);
-  facts.question = question_words(field.job->said);
-  Result<exports::Export> files =
-      exports::export_training({.model = model,
-                                .config = &config,
-                                .recipe = *recipe,
-                                .options = with_changes(field.job->said, (*row)->layout),
-                                .gpus = (*row)->gpus,
-                                .per_node = field.job->per_node,
-                                .micro_batches = (*row)->micro_batches},
-                               facts);
-  return written(std::move(files), request, answer);
+  return written(
+      training_files(**row, model, config, question, exported_facts(**row, answer, outside)),
+      request, answer);
 }
 
 Result<void> add_server_files(const ExportRequest& request, const std::string& model,
@@ -111,19 +131,19 @@ Result<void> add_server_files(const ExportRequest& request, const std::string& m
   if (answer.plans.empty()) return {};
   const Result<const PlanRow*> row = chosen(request, answer);
   if (!row) return tl::unexpected(row.error());
-  exports::Facts facts{.words = fmt::format("{} · {}", (*row)->framework, (*row)->words),
-                       .gpu = {},
-                       .question = question_words((*row)->layout),
-                       .memory = report::memory_words(**row),
-                       .time = report::time_words(**row, true),
-                       .allocator = {}};
-  Result<exports::Export> files = exports::export_server({.model = model,
-                                                          .engine = (*row)->framework,
-                                                          .options = (*row)->layout,
-                                                          .gpus = (*row)->gpus / (*row)->instances,
-                                                          .instances = (*row)->instances},
-                                                         facts);
-  return written(std::move(files), request, answer);
+  return written(server_files(**row, model), request, answer);
+}
+
+void add_launches(const std::string& model, const Config& config, const PlanQuestion& question,
+                  PlanAnswer& answer) {
+  for (PlanRow& row : answer.plans)
+    if (const auto files = training_files(row, model, config, question, {}))
+      row.launch = files->launch;
+}
+
+void add_server_launches(const std::string& model, PlanAnswer& answer) {
+  for (PlanRow& row : answer.plans)
+    if (const auto files = server_files(row, model)) row.launch = files->launch;
 }
 
 }  // namespace memtape::answer

@@ -29,4 +29,9 @@ Result<void> add_files(const ExportRequest& request, const std::string& model, c
 Result<void> add_server_files(const ExportRequest& request, const std::string& model,
                               PlanAnswer& answer);
 
+/// Adds to each plan the command that launches it, where its program is exported.
+void add_launches(const std::string& model, const Config& config, const PlanQuestion& question,
+                  PlanAnswer& answer);
+void add_server_launches(const std::string& model, PlanAnswer& answer);
+
 }  // namespace memtape::answer

@@ -297,6 +297,7 @@ Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside)
         return tl::unexpected(tried.error());
   }
   Result<PlanAnswer> answer = std::move(plans).finish();
+  if (answer) add_server_launches(options.model, *answer);
   if (answer && *exported)
     if (const auto added = add_server_files(**exported, options.model, *answer); !added)
       return tl::unexpected(added.error());

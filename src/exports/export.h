@@ -50,6 +50,7 @@ struct Facts {
 struct Export {
   std::vector<File> files;
   std::vector<std::string> assumed;  ///< sentences for the README
+  std::string launch;                ///< the command of run.sh on one line: Script::command()
 };
 
 /// The files of a plan, with a README.md. If the program cannot be told a setting, the result is an

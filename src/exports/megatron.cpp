@@ -157,6 +157,7 @@ Result<Export> export_megatron(const Training& plan, const Facts& facts) {
     script.flag("--global-batch-size", *batch);
   add_shape(script, plan);
   add_run(script, plan, out);
+  out.launch = script.command();
   out.files.push_back({"run.sh", std::move(script).text(), true});
   out.files.push_back(bridge_overrides(*c, plan));
   out.assumed.emplace_back(

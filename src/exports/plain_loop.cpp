@@ -89,6 +89,7 @@ Result<Export> export_plain_loop(const Training& plan, const Facts& facts) {
   if (const auto added = add_loop_options(script, plan, has_ds_config); !added)
     return tl::unexpected(added.error());
   if (has_ds_config) script.flag_filled("--strategy", "$HERE/ds_config.json");
+  out.launch = script.command();
   out.files.push_back({"run.sh", std::move(script).text(), true});
   out.files.push_back({"plain_loop.py", std::string(data::kPlainLoop)});
   if (has_ds_config)

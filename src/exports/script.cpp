@@ -38,6 +38,14 @@ void Script::word(std::string_view text) { add_line(shell_quoted(text)); }
 
 void Script::word_filled(std::string_view text) { add_line(fmt::format("\"{}\"", text)); }
 
+std::string Script::command() const {
+  std::string line = fmt::format("{}", fmt::join(lines_, " "));
+  constexpr std::string_view kHere = "$HERE";
+  for (std::size_t at = line.find(kHere); at != line.npos; at = line.find(kHere, at))
+    line.replace(at, kHere.size(), "DIR");
+  return line;
+}
+
 std::string Script::text() && {
   add_line("\"$@\"");
   return fmt::format("{}\n{}\n", head_, fmt::join(lines_, " \\\n  "));

@@ -26,6 +26,8 @@ class Script {
   void word(std::string_view text);
   void word_filled(std::string_view text);
 
+  /// The command on one line, with DIR for the folder of the files.
+  std::string command() const;
   /// The whole script; the command ends with "$@".
   std::string text() &&;
 

@@ -49,6 +49,7 @@ Result<Export> export_server(const Server& plan, const Facts& facts) {
     script.flag(engine->model_flag, plan.model);
   for (const auto& [name, value] : plan.options)
     if (is_flag(name)) script.flag("--" + name, value);
+  out.launch = script.command();
   out.files.push_back({"run.sh", std::move(script).text(), true});
   out.files.push_back({"compose.yaml", compose(plan, *engine)});
   if (plan.instances > 1)

@@ -148,6 +148,7 @@ Result<Export> export_torchtitan(const Training& plan, const Facts& facts) {
   start_torchrun(script, plan, out);
   script.flag("-m", "torchtitan.train");
   script.flag_filled("--job.config_file", "$HERE/train.toml");
+  out.launch = script.command();
   out.files.push_back({"run.sh", std::move(script).text(), true});
   out.files.push_back({"train.toml", toml(sections)});
   out.assumed.emplace_back(

@@ -119,6 +119,7 @@ Result<Export> export_trainer(const Training& plan, const Facts& facts) {
   script.flag("--gradient_accumulation_steps", fmt::format("{}", plan.micro_batches));
   script.flag("--output_dir", "output");
   script.flag("--max_steps", "100");
+  out.launch = script.command();
   out.files.insert(out.files.begin(), {{"run.sh", std::move(script).text(), true},
                                        {"accelerate.yaml", accelerate_yaml(plan, shards)},
                                        {"trainer_loop.py", std::string(data::kTrainerLoop)}});

@@ -51,7 +51,9 @@ struct PlanRow {
   std::optional<double> cost_per_hour;
   /// What the plan gives up in training: "adapters instead of all weights"; or ""
   std::string sacrifice;
-  std::vector<std::string> command;
+  std::vector<std::string> command;  ///< memtape's, which answers for this layout
+  /// What launches it, DIR being the folder that --export writes; or "" if it is not exported.
+  std::string launch;
 
   /// Whether it fits for certain and without giving segments back.
   bool fits_well() const {

@@ -57,6 +57,7 @@ void write_members(JsonWriter& out, const PlanRow& plan) {
   out.begin_row();
   for (const std::string& word : plan.command) out.value(word);
   out.end_array();
+  if (!plan.launch.empty()) out.member("launch", plan.launch);
 }
 
 void write_why_not(JsonWriter& out, const std::vector<WhyNot>& all) {

@@ -183,8 +183,15 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
     add(out, warning, look.width, 2);
   }
   if (!a.plans.empty() && !a.plans.front().command.empty()) {
-    out += "\nplan 1:\n";
-    for (const std::string& line : command_lines(command_of(a.plans.front()), look.width, 2, 6))
+    const PlanRow& first = a.plans.front();
+    const bool has_files = first.launch.find("DIR/") != std::string::npos;
+    if (!first.launch.empty()) {
+      out += fmt::format("\nplan 1 is launched by{}\n", has_files ? " (--export DIR)" : "");
+      for (const std::string& line : command_lines(first.launch, look.width, 2, 6))
+        out += line + "\n";
+    }
+    out += first.launch.empty() ? "\nplan 1:\n" : "and answered by\n";
+    for (const std::string& line : command_lines(command_of(first), look.width, 2, 6))
       out += line + "\n";
   }
   return out;
