@@ -92,6 +92,12 @@ LayerRopes gemma4_ropes(const Config& c, const Gemma4TextConfig& config) {
   return ropes;
 }
 
+/// A dense model says null for how many experts it has: then nothing reads their sizes.
+MoeDefaults gemma4_experts(const Config& c) {
+  if (c.is_null("num_experts")) return {.experts_key = "none", .experts_per_tok_key = "none"};
+  return {.num_experts_per_tok = 1, .experts_per_tok_key = "top_k_experts"};
+}
+
 Gemma4TextConfig::Gemma4TextConfig(const Config& c, const ModelOptions& options)
     : MoeConfig(c, options,
                 {.vocab_size = 262144,
@@ -102,10 +108,7 @@ Gemma4TextConfig::Gemma4TextConfig(const Config& c, const ModelOptions& options)
                  .num_key_value_heads = 4,
                  .head_dim = 256,
                  .tie_word_embeddings = true},
-                {.num_experts = 1,
-                 .num_experts_per_tok = 1,
-                 .intermediate_size = 1,
-                 .experts_per_tok_key = "top_k_experts"}),
+                gemma4_experts(c)),
       global_head_dim(c.dimension("global_head_dim", 512)),
       num_kv_shared_layers(c.count("num_kv_shared_layers", 0)),
       hidden_size_per_layer_input(c.count("hidden_size_per_layer_input", 256)),

@@ -59,6 +59,7 @@ constexpr std::array kModels{
     ModelRow{"DeepseekV3ForCausalLM", make_deepseek},
     ModelRow{"DeepseekV32ForCausalLM", make_deepseek},
     ModelRow{"GlmMoeDsaForCausalLM", make_deepseek},
+    ModelRow{"Glm4MoeLiteForCausalLM", make_deepseek},
     ModelRow{"DeepseekV4ForCausalLM", make_deepseek_v4},
     ModelRow{"Llama4ForCausalLM", make_llama4},
     ModelRow{"Gemma4ForCausalLM", make_gemma4},
