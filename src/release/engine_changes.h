@@ -176,6 +176,14 @@ inline constexpr Change kVllmEncodersJoinTheirGates{
     "queries and keys are rotated together). They do not in 0.8.5 and do in 0.27.1.",
     "vllm/model_executor/models/qwen2_5_vl.py:Qwen2_5_VisionBlock"};
 
+inline constexpr Change kVllmBatchesGemma4Frames{
+    Package::vllm,
+    {0, 22, 0},
+    "Gemma 4's images and frames are encoded together, as many as _encoder_chunk allows; before, "
+    "one "
+    "by one.",
+    "vllm/model_executor/models/gemma4_mm.py:_encoder_chunk"};
+
 inline constexpr Change kVllmQuantizesWhileLoading{
     Package::vllm,
     {0, 13, 0},

@@ -228,6 +228,13 @@ inline constexpr Change kLongRopeKeepsItsFrequencies{
     "before, every forward computed them and registered them as the buffer.",
     "modeling_rope_utils.py:longrope_frequency_update"};
 
+inline constexpr Change kGemma4LooksUpPositions{
+    Package::transformers,
+    {5, 10, 0},
+    "Gemma 4's patches look their positions up; before, they were a product with F.one_hot of all "
+    "10,240. Seen in 5.8.1 and 5.10.4.",
+    "models/gemma4/modeling_gemma4.py:Gemma4VisionPatchEmbedder._position_embeddings"};
+
 inline constexpr Change kGatedNormOfGroups{
     Package::transformers,
     {5, 23, 0},

@@ -11,6 +11,8 @@
 
 #include "base/text.h"
 #include "family/registry.h"
+#include "framework/vllm/models/gemma4_encoder.h"
+#include "framework/vllm/models/llama4_encoder.h"
 #include "framework/vllm/models/vision.h"
 #include "ghost/session.h"
 #include "model/type_of.h"
@@ -97,8 +99,11 @@ std::vector<Modality> qwen_items(const Config& vision, const PixelLimits& limits
 }
 
 /// Towers that see all images in one size, and Pixtral, which sees the largest as a square.
-std::vector<Modality> image_items(const Config& config, const Config& vision) {
+std::vector<Modality> image_items(const Config& config, const Config& vision,
+                                  const Config& kwargs) {
   const std::string type = type_of(vision), whole = type_of(config);
+  if (type == "gemma4_vision") return gemma4_items(vision, kwargs);
+  if (type == "llama4_vision_model") return llama4_items(vision, kwargs);
   const std::int64_t side =
       vision.dimension("image_size", 224) / vision.dimension("patch_size", 14);
   if (type == "siglip_vision_model" && whole == "gemma3")
@@ -170,7 +175,7 @@ Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& option
   Encoders encoders{.profiles = !options.has("skip-mm-profiling")};
   const PixelLimits* const pixels = pixel_limits(type_of(config));
   const std::vector<Modality> items =
-      pixels ? qwen_items(vision, *pixels, *kwargs, s) : image_items(config, vision);
+      pixels ? qwen_items(vision, *pixels, *kwargs, s) : image_items(config, vision, *kwargs);
   choose(encoders, items, *limits, s);
   encoders.is_known = !items.empty() && !has_sound;
   if (!encoders.is_known) encoders.tower = parameters_of_tower(config, s);
@@ -180,6 +185,10 @@ Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& option
         "the processor is taken to be the published one, with images of {} pixels at most; "
         "--mm-processor-kwargs '{{\"max_pixels\": N}}' says others",
         with_commas(pixels->image));
+  if (encoders.is_known && type_of(vision) == "llama4_vision_model")
+    encoders.assumed =
+        "the processor is taken to be the published one, with images of 16 tiles at most; "
+        "--mm-processor-kwargs '{\"max_patches\": N}' says others";
   for (const Config& read : {*limits, *kwargs, config})
     if (const Result<void> fine = read.check(); !fine) return tl::unexpected(fine.error());
   return std::make_shared<const Encoders>(std::move(encoders));
@@ -190,11 +199,15 @@ std::span<const ghost::Dims> tower_of(const Settings& s) {
                     : std::span<const ghost::Dims>();
 }
 
+bool reads_videos(const Config& config) {
+  const std::string type = type_of(config);
+  return type.starts_with("qwen") || type.starts_with("gemma4");
+}
+
 std::string text_alone_option(const Config& config, const Settings& s) {
   if (s.release.has(changes::kVllmServesLanguageModelOnly)) return "--language-model-only";
-  const bool has_videos = type_of(config).starts_with("qwen");
-  return has_videos ? R"(--limit-mm-per-prompt '{"image":0,"video":0}')"
-                    : R"(--limit-mm-per-prompt '{"image":0}')";
+  return reads_videos(config) ? R"(--limit-mm-per-prompt '{"image":0,"video":0}')"
+                              : R"(--limit-mm-per-prompt '{"image":0}')";
 }
 
 }  // namespace memtape::vllm

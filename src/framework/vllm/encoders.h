@@ -23,6 +23,7 @@ namespace memtape::vllm {
 struct EncoderItem {
   std::int64_t patches = 0;  ///< that the tower's layers see
   std::int64_t tokens = 0;   ///< that the text model sees
+  std::int64_t parts = 1;    ///< tiles or frames, which the tower sees apart from each other
 };
 
 struct Encoders {
@@ -44,6 +45,9 @@ Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& option
 
 /// Sizes of the parameters of a tower that is not known.
 std::span<const ghost::Dims> tower_of(const Settings& s);
+
+/// Whether the model reads videos, too.
+bool reads_videos(const Config& config);
 
 /// The option with which a release of vLLM serves a model without its encoders.
 std::string text_alone_option(const Config& config, const Settings& s);

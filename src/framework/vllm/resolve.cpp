@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "framework/vllm/attention_backend.h"
+#include "framework/vllm/encoders.h"
 #include "framework/vllm/graphs.h"
 #include "framework/vllm/pooling.h"
 #include "framework/vllm/refusals.h"
@@ -428,8 +429,7 @@ Result<bool> serves_text_alone(const ServeOptions& options, const Config& config
   const Result<Config> limits = Config::parse(*text, "--limit-mm-per-prompt");
   if (!limits) return tl::unexpected(limits.error());
   const auto none = [&](const char* kind) { return limits->json(kind) == "0"; };
-  const bool has_videos = type_of(config).starts_with("qwen");
-  return none("image") && (!has_videos || none("video"));
+  return none("image") && (!reads_videos(config) || none("video"));
 }
 
 Config without_encoders(const Config& config) {

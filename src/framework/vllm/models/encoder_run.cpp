@@ -5,8 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "framework/vllm/models/encoder_ops.h"
+#include "framework/vllm/models/gemma4_encoder.h"
+#include "framework/vllm/models/llama4_encoder.h"
 #include "framework/vllm/models/vision.h"
-#include "framework/vllm/ops.h"
 #include "model/type_of.h"
 
 namespace memtape::vllm {
@@ -65,12 +67,11 @@ TowerShape shape_of(const Config& model) {
 }
 
 /// The run of one batch. Tensors are [patches, width] whatever Python's shapes are.
-class EncoderRun {
+class EncoderRun : EncoderOps {
  public:
   EncoderRun(const Runtime& runtime, const Encoders& encoders)
-      : runtime_(runtime),
+      : EncoderOps(runtime),
         shape_(shape_of(runtime.config)),
-        tp_(runtime.tp()),
         items_(encoders.items),
         patches_(encoders.items * encoders.item.patches),
         tokens_(encoders.item.tokens) {}
@@ -93,30 +94,15 @@ class EncoderRun {
   }
 
  private:
-  Tensor make(std::int64_t rows, std::int64_t width, const char* name = "encoder") const {
-    return kernel_output(name, {rows, width}, runtime_.dtype());
-  }
-  Tensor in_float32(std::int64_t rows, std::int64_t width) const {
-    return kernel_output("encoder", {rows, width}, DType::float32);
-  }
-  Tensor like(const Tensor& x) const { return make(x.size(0), x.size(1)); }
-
   bool is_rotated() const {
     return shape_.family != Family::siglip && shape_.family != Family::clip;
   }
   std::int64_t rotary_width() const { return is_rotated() ? shape_.hidden / shape_.heads / 2 : 0; }
 
-  Tensor column(const Tensor& x, std::int64_t width) const {
-    return make(x.size(0), width / tp_, "encoder_linear");
-  }
-  Tensor row(const Tensor& x, std::int64_t width) const {
-    return all_reduce(runtime_, make(x.size(0), width, "encoder_linear"));
-  }
-
   /// With Inductor the op's own formula runs, since nothing compiles the encoder
   /// (get_default_ir_op_priority); else the kernel.
   Tensor rms_norm(const Tensor& x) const {
-    if (!runtime_.settings.compiles) return like(x);
+    if (!runtime.settings.compiles) return like(x);
     const Tensor wide = in_float32(x.size(0), x.size(1));
     {
       const Tensor square = in_float32(x.size(0), x.size(1));
@@ -128,7 +114,7 @@ class EncoderRun {
 
   /// fused_add_rms_norm: the kernel works in place, the formula makes both anew.
   std::pair<Tensor, Tensor> add_rms_norm(Tensor x, Tensor residual) const {
-    if (!runtime_.settings.compiles) return {std::move(x), std::move(residual)};
+    if (!runtime.settings.compiles) return {std::move(x), std::move(residual)};
     const std::int64_t rows = x.size(0), width = x.size(1);
     Tensor wide = in_float32(rows, width);
     {
@@ -144,31 +130,20 @@ class EncoderRun {
     return {like(x), std::move(sum)};
   }
 
-  Tensor layer_norm(const Tensor& x) const {
-    Tensor out = like(x);
-    const Tensor mean = in_float32(x.size(0), 1), deviation = in_float32(x.size(0), 1);
-    return out;
-  }
-
-  /// flash_attn_varlen_func: the output, and the sums of the exponentials of each head.
-  Tensor attend() const {
-    Tensor out = make(patches_, shape_.hidden / tp_, "encoder_attention");
-    const Tensor sums = in_float32(patches_, shape_.heads / tp_);
-    return out;
-  }
+  Tensor attend() const { return EncoderOps::attend(patches_, shape_.hidden, shape_.heads); }
 
   /// Queries and keys are copied together and rotated together.
   Tensor rotated_attention(const Tensor& x) const {
     const Tensor qkv = column(x, 3 * shape_.hidden);
-    const Tensor both = make(2 * patches_, shape_.hidden / tp_);
-    const Tensor rotated = make(2 * patches_, shape_.hidden / tp_);
+    const Tensor both = make(2 * patches_, shape_.hidden / tp);
+    const Tensor rotated = make(2 * patches_, shape_.hidden / tp);
     const Tensor context = attend();
     return row(context, shape_.hidden);
   }
 
   /// q * cos + rotate_half(q) * sin.
   Tensor turned() const {
-    const std::int64_t width = shape_.hidden / tp_;
+    const std::int64_t width = shape_.hidden / tp;
     const Tensor product = make(patches_, width);
     Tensor half = make(patches_, width);
     {
@@ -195,7 +170,7 @@ class EncoderRun {
   /// x * sigmoid(1.702 * x) where no kernel is chosen; GELU is one op.
   Tensor activated(const Tensor& x) const {
     const bool is_quick = shape_.family == Family::clip || shape_.family == Family::qwen2_vl;
-    if (!is_quick || !runtime_.settings.compiles) return like(x);
+    if (!is_quick || !runtime.settings.compiles) return like(x);
     Tensor scaled = like(x);
     const Tensor sigmoid = like(x);
     scaled.reset();
@@ -253,9 +228,9 @@ class EncoderRun {
     const bool is_rms = shape_.family == Family::qwen2_5_vl;
     const Tensor normed = is_rms ? rms_norm(x) : layer_norm(x);
     const std::int64_t tokens = patches_ / shape_.merged, width = shape_.hidden * shape_.merged;
-    Tensor inner = make(tokens, width / tp_);
+    Tensor inner = make(tokens, width / tp);
     inner = like(inner);
-    return all_reduce(runtime_, make(tokens, shape_.out));
+    return all_reduce(runtime, make(tokens, shape_.out));
   }
 
   std::vector<Tensor> outputs(Tensor hidden_states) const {
@@ -270,19 +245,21 @@ class EncoderRun {
     }
     const Tensor normed = layer_norm(hidden_states);
     const Tensor pooled = make(items_ * tokens_, shape_.hidden);
-    kept.push_back(all_reduce(runtime_, make(items_ * tokens_, shape_.out)));
+    kept.push_back(all_reduce(runtime, make(items_ * tokens_, shape_.out)));
     return kept;
   }
 
-  const Runtime& runtime_;
   TowerShape shape_;
-  std::int64_t tp_, items_, patches_, tokens_;
+  std::int64_t items_, patches_, tokens_;
 };
 
 }  // namespace
 
 std::vector<Tensor> run_encoders(const Runtime& runtime, const Encoders& encoders) {
   if (!encoders.profiles || encoders.items == 0) return {};
+  const std::string tower = type_of(runtime.config.object("vision_config"));
+  if (tower == "gemma4_vision") return run_gemma4_encoder(runtime, encoders);
+  if (tower == "llama4_vision_model") return run_llama4_encoder(runtime, encoders);
   return EncoderRun(runtime, encoders).run();
 }
 

@@ -156,6 +156,50 @@ void llava(Maker& maker, const Config& c, const Config& text) {
   maker.row(text.dimension("hidden_size"), text.dimension("hidden_size"));
 }
 
+/// transformers' own tower, whole on each rank; gemma4_mm.py adds a projection.
+void gemma4(Maker& maker, const Config& c, const Config& text) {
+  const std::int64_t hidden = c.dimension("hidden_size", 768),
+                     inner = c.dimension("intermediate_size", 3072),
+                     head = c.dimension("head_dim", 64),
+                     width = head * c.dimension("num_attention_heads", 12),
+                     kv = head * c.dimension("num_key_value_heads", 12);
+  maker.matrix(hidden, 3 * squared(c.dimension("patch_size", 16)), false);
+  maker.make({2, c.dimension("position_embedding_size", 10240), hidden});
+  for (std::int64_t i = 0, layers = c.layers("num_hidden_layers", 16); i < layers; ++i) {
+    for (const Dims& sizes : {Dims{width, hidden}, Dims{kv, hidden}, Dims{kv, hidden},
+                              Dims{hidden, width}, Dims{head}, Dims{head}})
+      maker.make(sizes);
+    for (const Dims& sizes : {Dims{inner, hidden}, Dims{inner, hidden}, Dims{hidden, inner}})
+      maker.make(sizes);
+    for (int norm = 0; norm < 4; ++norm) maker.norm(hidden, false);
+  }
+  if (c.boolean("standardize", false)) maker.norm(hidden, true);
+  maker.make({text.dimension("hidden_size"), hidden});
+}
+
+/// mllama4.py: patches unfolded, a place for the class, and a projection behind the shuffled patches.
+void llama4(Maker& maker, const Config& c, const Config& text) {
+  const std::int64_t hidden = c.dimension("hidden_size", 768),
+                     inner = c.dimension("intermediate_size", 5632),
+                     patch = c.dimension("patch_size", 14);
+  maker.column(hidden, 3 * squared(patch), false);
+  maker.make({hidden});
+  maker.make({squared(c.dimension("image_size", 336) / patch) + 1, hidden});
+  for (int norm = 0; norm < 2; ++norm) maker.norm(hidden, true);
+  for (std::int64_t i = 0, layers = c.layers("num_hidden_layers", 34); i < layers; ++i) {
+    for (int norm = 0; norm < 2; ++norm) maker.norm(hidden, true);
+    maker.column(3 * hidden, hidden);
+    maker.row(hidden, hidden);
+    maker.column(inner, hidden);
+    maker.row(hidden, inner);
+  }
+  const std::int64_t projected = c.dimension("projector_input_dim", 4096),
+                     out = c.dimension("projector_output_dim", 4096);
+  maker.column(projected, inner, false);
+  maker.row(out, projected, false);
+  maker.column(text.dimension("hidden_size"), c.dimension("vision_output_dim", out), false);
+}
+
 }  // namespace
 
 void make_vision_tower(const Place& place, std::span<const Dims> otherwise) {
@@ -168,6 +212,10 @@ void make_vision_tower(const Place& place, std::span<const Dims> otherwise) {
   Maker maker(place);
   if (type == "siglip_vision_model" && whole.starts_with("gemma3"))
     gemma3(maker, c, text);
+  else if (type == "gemma4_vision")
+    gemma4(maker, c, text);
+  else if (type == "llama4_vision_model")
+    llama4(maker, c, text);
   else if (type == "pixtral")
     pixtral(maker, c, text);
   else if (type == "clip_vision_model")
