@@ -17,11 +17,22 @@
 namespace memtape::vllm {
 namespace {
 
+/// The text model's path in a checkpoint with images, as vLLM renames it (apply_vllm_mapper of the
+/// quantization's configuration; hf_to_vllm_mapper of gemma4_mm.py, qwen3_vl.py), where the text
+/// model is the root.
+std::string path_of_text(const std::string& name) {
+  constexpr std::string_view kInside = "model.language_model.", kBefore = "language_model.";
+  if (name.starts_with(kInside)) return "model." + name.substr(kInside.size());
+  return name.starts_with(kBefore) ? name.substr(kBefore.size()) : name;
+}
+
 /// Which layers a checkpoint leaves as they are. An entry names a layer, or the start or the end of
 /// its path, or is a pattern. A fused layer is left alone when its parts are.
 class Skipped {
  public:
-  explicit Skipped(std::vector<std::string> names) : names_(std::move(names)) {}
+  explicit Skipped(std::vector<std::string> names) : names_(std::move(names)) {
+    for (std::string& name : names_) name = path_of_text(name);
+  }
 
   bool has(const std::string& prefix) const {
     if (names(prefix)) return true;
