@@ -19,7 +19,6 @@ Result<Launched> asked_of_server(Arguments words) {
   if (!syntax) return tl::unexpected(syntax.error());
   const Result<option::Words> read = option::read_words(*syntax, words);
   if (!read) return tl::unexpected(read.error());
-  if (read->asks_help) return bad_input("asks for help, not for an answer", "serve");
   Result<answer::ServeCommand> server = answer::server_of(*read);
   if (!server) return tl::unexpected(server.error());
   return Launched(std::move(*server));

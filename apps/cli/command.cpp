@@ -5,7 +5,7 @@
 
 #include "answer/options_json.h"
 #include "framework/train_arguments.h"
-#include "option/help.h"
+#include "help_page.h"
 
 namespace memtape::cli {
 
@@ -20,7 +20,7 @@ Syntax declared_syntax(const Command& command) {
 
 Result<Syntax> syntax_of(const Command& command, Arguments typed) {
   Result<Syntax> syntax = command.syntax ? command.syntax(typed) : declared_syntax(command);
-  if (!syntax || syntax->help) return syntax;
+  if (!syntax) return syntax;
   syntax->command = command.name;
   syntax->summary = command.summary;
   syntax->example = command.example;
@@ -35,7 +35,10 @@ int run_command(const Command& command, Arguments typed, Terminal& terminal) {
       command.read ? command.read(*syntax, typed) : option::read_words(*syntax, typed);
   if (!words) return terminal.fail(words.error());
   if (words->asks_help) {
-    terminal.print(words->has("json") ? answer::help_json(*syntax) : option::help_text(*syntax));
+    terminal.print(words->has("json")
+                       ? answer::help_json(*syntax)
+                       : help_page(*syntax, terminal.width(),
+                                   wants_all_help(typed) ? std::string_view() : command.first));
     return ExitCode::fits;
   }
   if (const Result<void> fine = option::check_values(*words, command.own); !fine)

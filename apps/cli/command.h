@@ -27,6 +27,9 @@ struct Command {
                    summary = {};  ///< `usage` are its operands in the overview
   /// What --explain says of the answer; "" if the answer itself then says more.
   std::string_view explanation = {}, example = {};
+  /// The options that --help shows by itself, if there are too many for a screen; it shows the others
+  /// after --help --all.
+  std::string_view first = {};
   std::span<const Operand> operands = {};
   /// They come before train's options, if it takes those, and before those of all commands.
   std::span<const Option> own = {};

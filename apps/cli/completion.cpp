@@ -26,7 +26,7 @@ std::vector<Candidate> models() {
 std::vector<Candidate> values_of(const option::Option& option) {
   if (option.name() == "gpu" || option.name() == "compare") return gpus();
   std::vector<Candidate> all;
-  for (const std::string& name : option::listed_choices(option.form)) all.push_back({name, ""});
+  for (const std::string& name : option.choices()) all.push_back({name, ""});
   return all;
 }
 

@@ -10,18 +10,14 @@
 namespace memtape::service {
 namespace {
 
-bool is_choice(std::string_view form) {
-  return form.starts_with('{') && form.ends_with('}') && form.find("...") == form.npos;
-}
-
-/// `form`: how the help writes the value.
-Json value_schema(std::string_view form, bool takes_lists) {
+Json value_schema(const option::Option& option, bool takes_lists) {
+  const std::string_view form = option.form;
   if (form.empty()) return {{"type", "boolean"}};
   if (form == "N" && !takes_lists) return {{"type", {"integer", "string"}}};
   if (form == "X" && !takes_lists) return {{"type", {"number", "string"}}};
-  if (is_choice(form) && !takes_lists) {
+  if (option.has_only_choices() && !takes_lists) {
     Json schema{{"type", "string"}};
-    for (const std::string& word : option::listed_choices(form)) schema["enum"].push_back(word);
+    for (const std::string& word : option.choices()) schema["enum"].push_back(word);
     return schema;
   }
   if (form.find("JSON") != form.npos) return {{"type", {"object", "string"}}};
@@ -54,7 +50,7 @@ Json option_properties(std::string_view command) {
   for (const option::Option* option : question_options(command)) {
     // Of a plan, what train takes may be a list.
     const bool takes_lists = command == "plan train" && option->group.name != "The plan";
-    Json schema = value_schema(option->form, takes_lists || option->repeatable);
+    Json schema = value_schema(*option, takes_lists || option->repeatable);
     schema["description"] = option->help_line();
     properties[property_name(option->name())] = std::move(schema);
   }

@@ -20,7 +20,6 @@
 #include "answer/show.h"
 #include "answer/train_answer.h"
 #include "base/text.h"
-#include "option/help.h"
 #include "report/json_writer.h"
 
 namespace memtape::answer {
@@ -180,7 +179,6 @@ Result<Answered> answer_told(std::string_view command, const Told& told, Form fo
                              const Outside& outside) {
   const Result<Asked> read = asked(command, told);
   if (!read) return tl::unexpected(read.error());
-  if (read->words.asks_help) return Answered{option::help_text(read->syntax), ExitCode::fits};
   return read->command.answer(read->words, form, outside);
 }
 

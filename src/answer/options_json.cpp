@@ -44,9 +44,7 @@ void write_kind(JsonWriter& out, const Option& option) {
     out.key("most");
     out.raw(fmt::format("{}", real->most));
   }
-  std::vector<std::string> choices = option::listed_choices(option.form);
-  if (const auto* choice = std::get_if<option::Choice>(&option.kind))
-    choices.assign(choice->names.begin(), choice->names.end());
+  const std::vector<std::string> choices = option.choices();
   if (!choices.empty()) report::write_lines(out, "choices", choices);
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "answer/command_words.h"
-#include "option/help.h"
 #include "predict/serve.h"
 
 namespace memtape::answer {
@@ -17,11 +16,11 @@ using option::Syntax;
 
 /// Every engine takes these.
 constexpr auto kServeOptions = std::to_array<Option>({
-    {"--engine", "NAME", "the inference engine"},
-    {"--engine-version", "X.Y.Z", "its version"},
+    {"--engine", "NAME", "the inference engine", {}, {}, "llamacpp"},
+    {"--engine-version", "X.Y.Z", "its version", {}, {}, "the newest known"},
     {"--with", "PACKAGE==VERSION,...", "the releases meant, like vllm==0.32.0"},
     {"--gpu", "NAME", "the GPU to judge against (memtape gpus lists them)"},
-    {"--gpus", "N", "how many of them"},
+    {"--gpus", "N", "how many of them", {}, {}, "1"},
     {"--gpu-memory-bytes", "N", "total memory of the GPU, instead of the catalog's figure"},
     {"--context-bytes", "N", "memory of the CUDA context, instead of the catalog's figure"},
     {"--compare", "[GPU,...]", "a line for each GPU (all with CUDA) and each of --quantize a,b,c"},
@@ -29,42 +28,26 @@ constexpr auto kServeOptions = std::to_array<Option>({
     {"--users", "N", "people at a time, each with --context and --output"},
     {"--context", "L", "tokens of a user's prompt: how many users are there room for?"},
     {"--output", "M", "tokens of a user's answer", {}, {}, "0"},
-    {"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
+    {"--driver-placement", "{linux,first-fit}", "where the driver puts segments", {}, {}, "linux"},
     {"--as-family", "NAME", "an unknown MODEL as a family of its sizes: an estimate"},
 });
 constexpr auto kServeAnswer = std::to_array<Option>({
     {"--strict", "", "exit code 1 where it may not fit, too", kAnswerGroup},
     {"--html", "FILE", "write a page with a bar for each GPU", kAnswerGroup},
-    {"--help -h", "", "this text", kAnswerGroup},
 });
 
 tl::unexpected<Error> serve_mistake(std::string what, std::string hint) {
   return memtape::bad_input(std::move(what), "serve", std::move(hint));
 }
 
-/// With `--engine NAME` that engine's flags alone.
-std::string serve_help(const ServeEngine* only) {
-  Syntax syntax{.command = "serve",
-                .operands = {{"MODEL",
-                              "catalog name, hub id, directory, config.json, .safetensors or "
-                              ".gguf file"}},
-                .summary = "an inference server, per GPU",
-                .example =
-                    "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize "
-                    "Q4_K_M --gpu rtx-4090"};
-  option::add<Option>(kServeOptions, syntax.table);
-  std::ranges::copy(output_options(), std::back_inserter(syntax.table));
-  option::add<Option>(kServeAnswer, syntax.table);
-  std::vector<option::Section> engines;
-  for (const ServeEngine& engine : serve_engines()) {
-    if (only && engine.name != only->name) continue;
-    engines.push_back({fmt::format("--engine {}: {}", engine.name, engine.summary), {}});
-    option::add(engine.flags, engines.back().table);
-  }
-  const std::string example = fmt::format(
-      "memtape serve meta-llama/Llama-3.1-8B --engine {} --gpu l4", only ? only->name : "");
-  if (only) syntax.example = example;
-  return option::help_text(syntax, engines);
+/// The flags of that engine, or of all, for the help.
+std::vector<option::Section> engine_sections(const ServeEngine* only) {
+  std::vector<option::Section> sections;
+  for (const ServeEngine& engine : serve_engines())
+    if (!only || engine.name == only->name)
+      sections.push_back({fmt::format("--engine {}: {}", engine.name, engine.summary),
+                          option::table_of(engine.flags)});
+  return sections;
 }
 
 /// The engine that is named, which decides what flags there are and so is looked for first.
@@ -136,8 +119,10 @@ Result<Syntax> serve_syntax(const Told& told) {
   if (!found) return tl::unexpected(found.error());
   const ServeEngine* engine = *found;
   Syntax syntax{.command = "serve",
-                .operands = {kModel},
-                .help = [only = named ? engine : nullptr] { return serve_help(only); },
+                .operands = {{kModel.name,
+                              "catalog name, hub id, directory, config.json, .safetensors or "
+                              ".gguf file"}},
+                .sections = engine_sections(named ? engine : nullptr),
                 .takes_empty = false,
                 .truths_follow = engine->truths_follow};
   std::ranges::copy(output_options(), std::back_inserter(syntax.table));

@@ -9,17 +9,21 @@
 namespace memtape::option {
 namespace {
 
-constexpr std::size_t kColumn = 42;
-
-/// A line, or two where the left side is long.
-std::string row(std::string_view left, std::string_view right) {
-  const std::string text = fmt::format("  {}", left);
-  if (right.empty()) return text + "\n";
-  return text.size() < kColumn - 1 ? fmt::format("{:<{}}{}\n", text, kColumn, right)
-                                   : fmt::format("{}\n{:{}}{}\n", text, "", kColumn, right);
+/// "; mirrors `torch.compile`"
+std::string mirrored(const Option& option) {
+  const std::string_view source = option.group.source;
+  return source.empty() ? std::string() : fmt::format("; mirrors `{}`", source);
 }
 
-/// "--help -h", "--gpu NAME"
+/// '|' would end the cell of a table.
+std::string cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+  return escaped;
+}
+
+}  // namespace
+
 std::string left_of(const Option& option) {
   return option.form.empty() ? std::string(option.spellings)
                              : fmt::format("{} {}", option.spellings, option.form);
@@ -40,40 +44,6 @@ std::string usage(const Syntax& syntax) {
     text += operand.is_required ? " " + name : fmt::format(" [{}]", name);
   }
   return text;
-}
-
-/// "; mirrors `torch.compile`"
-std::string mirrored(const Option& option) {
-  const std::string_view source = option.group.source;
-  return source.empty() ? std::string() : fmt::format("; mirrors `{}`", source);
-}
-
-/// '|' would end the cell of a table.
-std::string cell(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
-  return escaped;
-}
-
-}  // namespace
-
-std::string help_text(const Syntax& syntax, std::span<const Section> more) {
-  if (syntax.help) return syntax.help();
-  std::string text = fmt::format("{}\nUsage: {}\n", syntax.summary, usage(syntax));
-  if (!syntax.operands.empty()) text += "\nPositionals:\n";
-  for (const Operand& operand : syntax.operands) text += row(operand.name, operand.help);
-  for (const std::string_view group : groups_of(syntax.table)) {
-    text += fmt::format("\n{}:\n", group.empty() ? "Options" : group);
-    for (const Option* option : syntax.table)
-      if (option->group.name == group && !option->help.empty())
-        text += row(left_of(*option), option->help_line());
-  }
-  for (const auto& [heading, table] : more) {
-    text += fmt::format("\n{}\n", heading);
-    for (const Option* option : table)
-      if (!option->help.empty()) text += row(left_of(*option), option->help_line());
-  }
-  return text + fmt::format("\nExample:\n  {}\n", syntax.example);
 }
 
 std::string table_markdown(const Table& table) {

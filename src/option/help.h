@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tables of options show to people: the help of a command, and the page docs/options.md.
+// What tables of options show to people: the parts of a command's help, which a program lays out for
+// its terminal, and the page docs/options.md.
 #pragma once
 
 #include <string>
@@ -8,14 +9,12 @@
 
 namespace memtape::option {
 
-/// Options with their own heading, after the others.
-struct Section {
-  std::string heading;
-  Table table;
-};
-
-/// The text of `memtape COMMAND --help`.
-std::string help_text(const Syntax& syntax, std::span<const Section> more = {});
+/// "memtape serve [options] MODEL"
+std::string usage(const Syntax& syntax);
+/// The names of the groups of options that are shown, in the order of the table.
+std::vector<std::string_view> groups_of(const Table& table);
+/// "--help -h", "--gpu NAME"
+std::string left_of(const Option& option);
 
 /// A heading and the tables of the options, in Markdown.
 std::string help_markdown(const Syntax& syntax);

@@ -51,9 +51,11 @@ const Option* named(const Table& table, std::string_view name) {
   return at == table.end() ? nullptr : *at;
 }
 
-std::vector<std::string> listed_choices(std::string_view form) {
+std::vector<std::string> Option::choices() const {
+  if (const auto* choice = std::get_if<Choice>(&kind))
+    return {choice->names.begin(), choice->names.end()};
   const std::size_t open = form.find('{'), close = form.find('}');
-  if (open == form.npos || close == form.npos) return {};
+  if (!word.empty() || open == form.npos || close == form.npos) return {};
   std::vector<std::string> names = split_at_commas(form.substr(open + 1, close - open - 1));
   std::erase(names, "...");
   return names;

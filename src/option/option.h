@@ -91,6 +91,10 @@ struct Option {
     return made;
   }
 
+  /// The values to choose from: those of its kind, or of a form like "{linux,first-fit}".
+  std::vector<std::string> choices() const;
+  /// Whether nothing else may be said: a form with "..." has more than it lists.
+  bool has_only_choices() const { return !choices().empty() && form.find("...") == form.npos; }
   /// The help with the choices in their place.
   std::string help_text() const;
   /// The line of help, with the default.
@@ -147,9 +151,6 @@ bool is_same_name(std::string_view a, std::string_view b);  ///< '-' and '_' are
 const Option* find(const Table& table, std::string_view typed);
 /// The option with that first name, without dashes, or null.
 const Option* named(const Table& table, std::string_view name);
-
-/// The names in a form like "{linux,first-fit}", except "...".
-std::vector<std::string> listed_choices(std::string_view form);
 
 /// "did you mean --micro-batch-size?" for a word that is no option. It looks for what people mean
 /// by the word, and then for similar spellings. It is "" if nothing is near.

@@ -25,13 +25,19 @@ struct Operand {
   bool is_many = false;
 };
 
+/// Options that the help shows under a heading of their own, after the others.
+struct Section {
+  std::string heading;
+  Table table;
+};
+
 /// What a command takes.
 struct Syntax {
   std::string_view command = {};  ///< "plan train"
   std::vector<Operand> operands = {};
   Table table = {};
   std::string_view summary = {}, example = {};  ///< for the help
-  std::function<std::string()> help = {};       ///< replaces the help that is made from the tables
+  std::vector<Section> sections = {};           ///< of the help alone
   bool takes_tail = false;                      ///< what follows a -- belongs to another program
   bool takes_empty = true;                      ///< false: an empty word is no value
   /// A switch may be followed by its value, "--switch false", as Python's parsers allow.

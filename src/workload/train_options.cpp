@@ -149,6 +149,7 @@ constexpr Group kHardware("Hardware"), kStep("The step"), kReleases("Releases"),
     kMegatron(kLayout.of("megatron/training/arguments.py")),
     kZero(kLayout.of("deepspeed/runtime/zero/config.py")),
     kLlamaFactory(kModel.of("llamafactory/hparams/finetuning_args.py"));
+constexpr std::string_view kOfFramework = "the framework's";
 constexpr Whole kCount{}, kTokens{.unit = option::Unit::tokens},
     kBytes{.least = 0, .most = std::int64_t{1} << 62, .unit = option::Unit::bytes};
 
@@ -166,22 +167,28 @@ constexpr auto kOptions = std::to_array<TrainOption>({
          .people_say("--memory --vram")},
     {{"--context-bytes", "N", "memory of the CUDA context, instead of the catalog's figure",
       kHardware, kBytes}},
-    {{"--driver-placement", "{linux,first-fit}", "where the driver puts segments", kHardware}},
+    {{"--driver-placement",
+      "{linux,first-fit}",
+      "where the driver puts segments",
+      kHardware,
+      {},
+      "linux"}},
 
-    {Option{"--framework", "NAME", "whose training loop: {}", kStep}.people_say("--engine")},
+    {Option{"--framework", "NAME", "whose training loop: {}", kStep, {}, "torch"}.people_say(
+        "--engine")},
     {Option{"--trainer", "NAME",
             "which of transformers' and trl's trainers: {}; none is a loop around accelerate",
             kStep}
          .people_say("--trainer-class")},
     {{"--task", "NAME", "what is trained for: {}",
-      kStep.of("transformers/models/auto/modeling_auto.py"), Choice{kTasks}},
+      kStep.of("transformers/models/auto/modeling_auto.py"), Choice{kTasks}, "the model's"},
      put_named<&R::names_task, &R::task>},
     {Option{"--micro-batch-size", "N", "sequences per GPU and forward pass",
-            kStep.of("torch.utils.data.DataLoader(batch_size)"), kCount}
+            kStep.of("torch.utils.data.DataLoader(batch_size)"), kCount, kOfFramework}
          .people_say("--batch-size --batch --bs --mbs"),
      put<&R::micro_batch_size>},
-    {Option{"--sequence-length", "N",
-            "tokens per sequence; else 2048, or as many as the model has positions", kStep, kTokens}
+    {Option{"--sequence-length", "N", "tokens per sequence", kStep, kTokens,
+            "2048, or as many as the model has positions"}
          .people_say("--seq --seq-len --seq-length --seqlen --max-length --max-seq-length "
                      "--context --context-length --ctx"),
      put_named<&R::names_sequence_length, &R::sequence_length>},
@@ -200,30 +207,31 @@ constexpr auto kOptions = std::to_array<TrainOption>({
          .people_say("--gbs"),
      put<&R::global_batch_size>},
     {Option{"--precision", "NAME", "what is computed in: {}", kStep.of("torch.autocast"),
-            Choice{kPrecisions}}
+            Choice{kPrecisions}, kOfFramework}
          .people_say("--dtype --fp8"),
      set_precision},
-    {Option{"--optimizer", "NAME", "{}; of Trainer those of its --optim, too, like adamw-8bit",
-            kStep.of("torch.optim"), Choice{kOptimizers}}
+    {Option{"--optimizer", "NAME|...", "{}; of Trainer those of its --optim, too, like adamw-8bit",
+            kStep.of("torch.optim"), Choice{kOptimizers}, kOfFramework}
          .people_say("--optim"),
      put<&R::optimizer>},
     {{"--optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations",
-      kStep.of("torch.optim"), Choice{kImpls}},
+      kStep.of("torch.optim"), Choice{kImpls}, "the optimizer's"},
      put_named<&R::names_optimizer_impl, &R::optimizer_impl>},
     {Option{"--max-grad-norm", "{X,none}", "clip gradients to this norm",
-            kStep.of("torch.nn.utils.clip_grad_norm_"), Real{}}
+            kStep.of("torch.nn.utils.clip_grad_norm_"), Real{}, kOfFramework}
          .or_word("none"),
      put<&R::max_grad_norm>},
     {Option{"--gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed",
-            kStep.of("torch.utils.checkpoint"), Choice{kCheckpointings}}
+            kStep.of("torch.utils.checkpoint"), Choice{kCheckpointings}, kOfFramework}
          .people_say("--checkpointing --activation-checkpointing"),
      set_checkpointing},
     {Option{"--attention", "{eager,sdpa,flash}", "the attention implementation",
-            kStep.of("transformers/modeling_utils.py: attn_implementation"), Choice{kAttentions}}
+            kStep.of("transformers/modeling_utils.py: attn_implementation"), Choice{kAttentions},
+            "sdpa"}
          .people_say("--attn-implementation --flash-attention"),
      put<&R::attention>},
     {{"--attention-mask", "{default,none}", "whether the batch carries a mask", kStep,
-      Choice{kMasks}},
+      Choice{kMasks}, "default"},
      option::put_is<0, &R::batch_has_mask>},
     {Option{"--imbalance", "{X,worst}", "tokens of the fullest expert over the mean", kStep,
             Real{1.0}, "1"}
@@ -232,13 +240,17 @@ constexpr auto kOptions = std::to_array<TrainOption>({
     {{"--compile", "", "torch.compile(model) before the first step", kStep.of("torch.compile"),
       OnOff{}},
      put<&R::compile>},
-    {{"--loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep}},
+    {{"--loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep, {}, "torch"}},
 
     {{"--weights", "{fp32,bf16,fp16}", "dtype of the parameters",
       kModel.of("transformers/modeling_utils.py: dtype"), Choice{kWeights}, "follows --precision"},
      set_weights},
-    {{"--quantize", "NAME", "none, int8, nf4, nf4-dq, fp4, fp4-dq; products in bf16",
-      kModel.of("litgpt/finetune/lora.py")},
+    {{"--quantize",
+      "NAME",
+      "none, int8, nf4, nf4-dq, fp4, fp4-dq; products in bf16",
+      kModel.of("litgpt/finetune/lora.py"),
+      {},
+      "none"},
      set_quantize},
     {{"--qlora", "",
       "QLoRA's recipe: nf4 twice quantized, adapters on all linear layers, paged 8-bit AdamW, "
@@ -253,7 +265,7 @@ constexpr auto kOptions = std::to_array<TrainOption>({
      put<&R::lora, &LoraRecipe::rank>},
     {{"--lora-targets", "a,b,c|all-linear", "the modules that get an adapter", kLora},
      set_lora_targets},
-    {{"--lora-dropout", "X", "dropout before the adapter", kLora, Real{0.0, 1.0}},
+    {{"--lora-dropout", "X", "dropout before the adapter", kLora, Real{0.0, 1.0}, "0"},
      put<&R::lora, &LoraRecipe::dropout>},
     {Option{"--peft", "JSON|FILE", "a LoraConfig", kLora}.decides(
         "--lora-rank --lora-targets --lora-dropout")},
@@ -268,10 +280,12 @@ constexpr auto kOptions = std::to_array<TrainOption>({
       kLlamaFactory, OnOff{}},
      put<&R::program, &ProgramRecipe::upcasts_trained>},
 
-    {{"--with", "PACKAGE==VERSION,...",
-      "the releases meant, like torch==2.8.0,transformers==4.57.6 (else those of the active Python "
-      "environment, else the newest known; none: those)",
-      kReleases},
+    {{"--with",
+      "PACKAGE==VERSION,...",
+      "the releases meant, like torch==2.8.0,transformers==4.57.6; none: the newest known",
+      kReleases,
+      {},
+      "those of the active Python environment, else the newest known"},
      set_releases},
     {Option{"--real", "{never,auto,always}",
             "run the real step on a phantom GPU instead of predicting it: always, or where "
@@ -288,27 +302,33 @@ constexpr auto kOptions = std::to_array<TrainOption>({
      set_release_of<Package::litgpt>},
 
     {{"--dp", "N", "data parallel size", kLayout.of("torch.nn.parallel.DistributedDataParallel"),
-      kCount},
+      kCount, "what the other sizes leave of --gpus"},
      put<&R::layout, &L::dp>},
-    {{"--zero", "{0,1,2,3}", "ZeRO stage", kZero, Whole{0, 3}}, put<&R::layout, &L::zero>},
-    {{"--tp", "N", "tensor parallel size", kMegatron, kCount}, put<&R::layout, &L::tp>},
-    {{"--sp", "N", "sequence parallel size", kLayout, kCount}, put<&R::layout, &L::sp>},
-    {{"--pp", "N", "pipeline stages", kMegatron, kCount}, put<&R::layout, &L::pp>},
-    {{"--vpp", "N", "virtual stages per pipeline rank", kMegatron, kCount},
+    {{"--zero", "{0,1,2,3}", "ZeRO stage", kZero, Whole{0, 3}, kOfFramework},
+     put<&R::layout, &L::zero>},
+    {{"--tp", "N", "tensor parallel size", kMegatron, kCount, "1"}, put<&R::layout, &L::tp>},
+    {{"--sp", "N", "sequence parallel size", kLayout, kCount, "1"}, put<&R::layout, &L::sp>},
+    {{"--pp", "N", "pipeline stages", kMegatron, kCount, "1"}, put<&R::layout, &L::pp>},
+    {{"--vpp", "N", "virtual stages per pipeline rank", kMegatron, kCount, "1"},
      put<&R::layout, &L::vpp>},
-    {{"--schedule", "NAME", "pipeline schedule",
-      kLayout.of("torch/distributed/pipelining/schedules.py")},
+    {{"--schedule",
+      "NAME",
+      "pipeline schedule",
+      kLayout.of("torch/distributed/pipelining/schedules.py"),
+      {},
+      kOfFramework},
      put<&R::layout, &L::schedule>},
-    {{"--cp", "N", "context parallel size", kMegatron, kCount}, put<&R::layout, &L::cp>},
-    {{"--ep", "N", "expert parallel size", kMegatron, kCount}, put<&R::layout, &L::ep>},
+    {{"--cp", "N", "context parallel size", kMegatron, kCount, "1"}, put<&R::layout, &L::cp>},
+    {{"--ep", "N", "expert parallel size", kMegatron, kCount, "1"}, put<&R::layout, &L::ep>},
     {{"--etp", "N", "tensor parallel size inside an expert", kMegatron, kCount},
      put<&R::layout, &L::etp>},
-    {{"--offload", "{none,optimizer,all}", "what is held in host memory", kZero, Choice{kOffloads}},
+    {{"--offload", "{none,optimizer,all}", "what is held in host memory", kZero, Choice{kOffloads},
+      "none"},
      put<&R::layout, &L::offload>},
     {{"--init-device", "{cuda,cpu,meta}", "where the model is made before it is wrapped",
-      kLayout.of("torch.device"), Choice{kInitDevices}},
+      kLayout.of("torch.device"), Choice{kInitDevices}, kOfFramework},
      put<&R::init_device>},
-    {Option{"--rank", "R|all", "which rank to report", kLayout, Whole{.least = 0}}
+    {Option{"--rank", "R|all", "which rank to report", kLayout, Whole{.least = 0}, "all"}
          .or_word("all")
          .taken_by(option::kOfLaunch),
      put<&R::layout, &L::rank>},

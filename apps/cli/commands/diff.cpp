@@ -55,6 +55,7 @@ const Command kDiffCommand{
         "the events of both steps are compared one by one, with their sizes, in the order "
         "in which they happen",
     .example = "memtape diff step.tape config.json --sequence-length 384",
+    .first = "framework micro-batch-size sequence-length precision optimizer lora-rank gpus json",
     .operands = kTapeAndModel,
     .takes_train = true,
     .run = run_diff,

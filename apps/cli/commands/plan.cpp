@@ -124,6 +124,9 @@ const Command kPlanCommand{
     .example =
         "memtape plan train meta-llama/Llama-3.1-70B --gpu h100-80gb --gpus 64 "
         "--global-batch-size 256",
+    .first =
+        "gpu gpus available users context cluster method objective top "
+        "sequence-length global-batch-size precision engine ttft tpot export json",
     .syntax = plan_syntax,
     .run = run_plan,
 };

@@ -48,6 +48,9 @@ const Command kServeCommand{
     .usage = "MODEL",
     .summary = "an inference server, per GPU",
     .example = "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize Q4_K_M",
+    .first =
+        "engine gpu gpus quantize max-model-len ctx-size users context output "
+        "compare solve html json explain",
     .syntax = [](Arguments typed) { return answer::serve_syntax({.words = typed}); },
     .run =
         [](const Words& words, Terminal& terminal) {

@@ -70,6 +70,9 @@ const Command kTrainCommand{
     .usage = "MODEL",
     .summary = "one training step, per GPU",
     .example = "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb",
+    .first =
+        "gpu gpus framework micro-batch-size sequence-length precision optimizer "
+        "gradient-checkpointing quantize lora-rank zero tp solve html json",
     .syntax = [](Arguments) -> Result<Syntax> { return answer::train_syntax(); },
     .run = [](const Words& words,
               Terminal& terminal) { return show_training(answer::asked_of(words), terminal); },

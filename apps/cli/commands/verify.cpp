@@ -183,6 +183,8 @@ const Command kVerifyCommand{
     .summary = "a prediction beside real torch on a phantom GPU",
     .explanation = kVerified,
     .example = "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512",
+    .first =
+        "framework micro-batch-size sequence-length precision optimizer lora-rank gpus keep json",
     .operands = kVerifyOperands,
     .own = kVerifyOptions,
     .takes_train = true,
@@ -196,6 +198,8 @@ const Command kRecordCommand{
     .summary = "that real step as a row of truth",
     .explanation = kVerified,
     .example = "memtape record train Qwen/Qwen3-0.6B --into rows",
+    .first =
+        "into framework micro-batch-size sequence-length precision optimizer lora-rank gpus json",
     .operands = kRecordOperands,
     .own = kRecordOptions,
     .takes_train = true,
