@@ -98,7 +98,7 @@ TEST(Mistakes, NameWhatIsWrongAndWhatIsNear) {
 
 TEST(Help, EveryCommandShowsAnExampleAndTheCommonOptions) {
   for (const char* command : {"train", "replay", "models", "gpus"}) {
-    const std::string text = message({command, "--help"});
+    const std::string text = message({command, "--help", "--all"});
     EXPECT_THAT(text, HasSubstr(std::string("Example:\n  memtape ") + command));
     for (const char* option : {"--json", "--quiet", "--explain"})
       EXPECT_THAT(text, HasSubstr(option));
