@@ -53,6 +53,7 @@ TrainRecipe recipe_of(Draw& draw, std::string& said) {
   layout.tp = draw.of({1, 1, 2});
   if (*layout.pp > 1 && *layout.pp < 8 && draw.coin()) layout.vpp = 2;
   if (layout.vpp) recipe.gradient_accumulation = draw.of({8, 16, 24});
+  if (draw.coin()) layout.cp = 2;  // whose attention keeps states that go with the graph
   layout.gpus = *layout.pp * *layout.tp * 2;
   const char* recompute =
       draw.of({R"("none")", R"("selective")", R"("full", "recompute_method": "uniform")",
@@ -93,8 +94,9 @@ TEST(EqualMicroBatches, AreWrittenAsTheyAreRun) {
     if (HasFailure()) return;
   }
   EXPECT_GT(compared, 60);
-  // The others are mixtures whose experts are made again in backward.
-  EXPECT_GT(written_down, compared * 9 / 10);
+  // The others are mixtures whose experts are made again in backward, and rings on one stage, whose
+  // last graph the model holds into the next step.
+  EXPECT_GT(written_down, compared * 8 / 10);
 }
 
 }  // namespace

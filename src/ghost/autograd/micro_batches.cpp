@@ -14,9 +14,16 @@ constexpr BlockId kNone = std::numeric_limits<BlockId>::max();
 
 /// The history of a written forward: it holds the input, and is not run.
 struct WrittenForward final : Node {
-  WrittenForward() : Node("WrittenForward") {}
+  explicit WrittenForward(const Tensor& input) : Node("WrittenForward") {
+    if (input.defined()) edges.push_back(gradient_edge(input));
+  }
+  ~WrittenForward() override {
+    for (Ptr<Storage>& one : outlasting) one.reset();
+  }
   void apply(Gradients&, Gradients&) override {}
   void release() override {}
+
+  std::vector<Ptr<Storage>> outlasting;  ///< what goes with the graph, in this order
 };
 
 BlockId memory_of(const Tensor& tensor) {
@@ -38,6 +45,8 @@ bool is_only_holder(const Tensor& tensor) {
 bool would_go(const Tensor& tensor) {
   return tensor.defined() && tensor.impl().storage && is_only_holder(tensor);
 }
+
+bool has_history(const Tensor* kept) { return kept->defined() && kept->impl().grad_fn; }
 
 /// Whether the history of `tensor` goes back to `input`, which it then holds, its gradient
 /// included.
@@ -82,6 +91,13 @@ class Accounted {
   }
   void held(BlockId offset) { blocks_[offset] = true; }
   bool all() const { return std::ranges::find(blocks_, false) == blocks_.end(); }
+  /// The others, by their offsets.
+  std::vector<BlockId> rest() const {
+    std::vector<BlockId> found;
+    for (BlockId i = 0; i < blocks_.size(); ++i)
+      if (!blocks_[i]) found.push_back(i);
+    return found;
+  }
 
  private:
   std::vector<bool> blocks_;
@@ -90,9 +106,6 @@ class Accounted {
 }  // namespace
 
 MicroBatches::Neighbour MicroBatches::before() const {
-  const auto has_history = [](const Tensor* kept) {
-    return kept->defined() && kept->impl().grad_fn;
-  };
   const bool is_first = forwards_ == step_began_ && std::ranges::any_of(kept_, has_history);
   if (forwards_ == 0 || is_first) return Neighbour::none;
   const bool in_flight =
@@ -115,6 +128,27 @@ void MicroBatches::begin(Neighbour neighbour) {
   standing_ = standing(neighbour);
   kept_before_.clear();
   for (const Tensor* kept : kept_) kept_before_.push_back(memory_of(*kept));
+}
+
+/// Learns in which order the blocks have gone that outlasted the last backward; false if some are
+/// still there. Every backward has to leave the same ones.
+bool MicroBatches::settle_outlasting() {
+  if (!awaited_) return true;
+  const std::vector<Event>& events = session().tape.events;
+  std::vector<Outlasting> gone;
+  for (std::size_t at = awaited_->since; at < events.size(); ++at) {
+    if (gone.size() == awaited_->offsets.size()) break;
+    const Event& event = events[at];
+    if (event.kind != EventKind::free || event.block < awaited_->first_block) continue;
+    const BlockId offset = event.block - awaited_->first_block;
+    if (std::ranges::binary_search(awaited_->offsets, offset))
+      gone.push_back({offset, event.stream});
+  }
+  if (gone.size() < awaited_->offsets.size()) return false;
+  if (outlasting_ && *outlasting_ != gone) session().layers_differ = true;
+  outlasting_ = std::move(gone);
+  awaited_.reset();
+  return true;
 }
 
 std::vector<MicroBatches::Flight>::iterator MicroBatches::flight_of(const Tensor& output) {
@@ -185,7 +219,7 @@ std::optional<MicroBatches::Model> MicroBatches::forward_model(const Tensor& inp
 }
 
 std::optional<MicroBatches::Model> MicroBatches::backward_model(const Tensor& input,
-                                                                const Flight& flight) const {
+                                                                const Flight& flight) {
   auto model = model_of({}, flight.forward);
   if (!model) return std::nullopt;
   if (input.defined() && input.impl().grad) {
@@ -210,7 +244,13 @@ std::optional<MicroBatches::Model> MicroBatches::backward_model(const Tensor& in
     if (left.what == Left::What::own) own.held(left.offset);
   }
   if (model->result) own.held(model->result->offset);
-  return of_forward.all() && own.all() ? std::move(model) : std::nullopt;
+  const bool is_kept = std::ranges::any_of(kept_, has_history);
+  const bool outlasts = is_kept && standing_.neighbour != Neighbour::done && !of_forward.all();
+  if (!own.all() || outlasts) return std::nullopt;  // what the model keeps holds some of the graph
+  awaited_ = {.first_block = flight.forward.first_block,
+              .since = model->stretch.end,
+              .offsets = of_forward.rest()};
+  return model;
 }
 
 void MicroBatches::record(std::vector<Record>& records, const Standing& standing,
@@ -247,6 +287,7 @@ void MicroBatches::end_forward(const Tensor& input, const Tensor& output) {
 }
 
 void MicroBatches::begin_backward(const Tensor& output) {
+  if (!settle_outlasting()) awaited_.reset(), outlasting_.reset();
   const auto flight = flight_of(output);
   begin(flight == flights_.end() ? Neighbour::none : after(*flight));
 }
@@ -326,14 +367,14 @@ std::optional<Tensor> MicroBatches::write_forward(const Tensor& input, bool is_l
   if (!model || !ends_with_a_model || s.error || !s.has_room(model->stretch.blocks)) return {};
   Flight flight{.number = forwards_++, .is_written = true, .input = input};
   flight.forward = write(*model, nullptr);
-  flight.history = make_node<WrittenForward>();
-  if (input.defined()) flight.history->edges.push_back(gradient_edge(input));
+  flight.history = make_node<WrittenForward>(input);
   leave(*model, flight.forward, flight);
   const auto storage =
       storage_of_block(flight.forward.first_block + model->result->offset, model->result->stream);
   Tensor output = tensor_over(storage, model->result_pattern);
   if (model->result->is_shared) flight.shared.emplace_back(model->result->offset, storage);
-  set_history(output, std::exchange(flight.history, {}));
+  flight.history.reset();
+  set_history(output, make_node<WrittenForward>(input));
   flight.output = output.ptr().get();
   flights_.push_back(std::move(flight));
   return output;
@@ -345,7 +386,7 @@ void MicroBatches::write_backward(const Tensor& output) {
   Flight flight = std::move(*at);
   flights_.erase(at);
   const Model* const model = confirmed(backward_, standing(after(flight)));
-  if (!model) {
+  if (!model || !settle_outlasting() || !outlasting_) {
     s.layers_differ = true;
     return;
   }
@@ -354,6 +395,10 @@ void MicroBatches::write_backward(const Tensor& output) {
   leave(*model, written, flight);
   for (const Recategorised& block : model->recategorised)
     s.tape.why.set_category(flight.forward.first_block + block.offset, block.category);
+  auto& graph = static_cast<WrittenForward&>(*output.impl().grad_fn);
+  for (const Outlasting& block : *outlasting_)
+    graph.outlasting.push_back(
+        storage_of_block(flight.forward.first_block + block.offset, block.stream));
   if (!model->result) return;
   flight.input.impl().grad = tensor_of_block(written.first_block + model->result->offset,
                                              model->result->stream, model->result_pattern)

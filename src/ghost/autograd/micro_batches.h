@@ -7,7 +7,8 @@
 //
 // A written micro-batch has blocks and the tensors through which others hold these: its output,
 // with a node that holds its input as the graph would, the gradient of its input, and what the
-// model keeps of its last pass.
+// model keeps of its last pass. What a graph itself holds, beside saved tensors, goes with it after
+// the backward (ctx.rng_states); it is written to go with the node.
 //
 // A pass is written like one that was run and began in the same situation. For a forward, the
 // situation says whether the forward before it has run backwards; for a backward, whether a later
@@ -94,6 +95,18 @@ class MicroBatches {
     std::optional<Model> model;
     bool is_confirmed = false;  ///< the pass before it was equal, so others may be written like it
   };
+  /// Blocks of a forward that go with its graph, after the backward, in the order in which they go.
+  struct Outlasting {
+    BlockId offset = 0;
+    StreamId stream = 0;
+    bool operator==(const Outlasting&) const = default;
+  };
+  /// Those of the last backward that was run, until they have gone.
+  struct Awaited {
+    BlockId first_block = 0;
+    std::size_t since = 0;  ///< the event from which on they go
+    std::vector<BlockId> offsets;
+  };
   /// A micro-batch between its forward and its backward.
   struct Flight {
     const TensorImpl* output = nullptr;
@@ -109,6 +122,7 @@ class MicroBatches {
   };
 
   void begin(Neighbour neighbour);
+  bool settle_outlasting();
   Neighbour before() const;
   Neighbour after(const Flight& flight) const;
   Standing standing(Neighbour neighbour) const;
@@ -119,7 +133,7 @@ class MicroBatches {
                               std::optional<BlockId> was) const;
   bool take_result(Model& model, const Tensor& result, std::uint32_t holders) const;
   std::optional<Model> forward_model(const Tensor& input, const Tensor& output) const;
-  std::optional<Model> backward_model(const Tensor& input, const Flight& flight) const;
+  std::optional<Model> backward_model(const Tensor& input, const Flight& flight);
   static void record(std::vector<Record>& records, const Standing& standing,
                      std::optional<Model> model);
   static const Model* confirmed(const std::vector<Record>& records, const Standing& standing);
@@ -134,6 +148,8 @@ class MicroBatches {
   std::vector<Flight> flights_;
   std::uint64_t forwards_ = 0, step_began_ = 0;
   std::vector<Record> forward_, backward_;
+  std::optional<Awaited> awaited_;
+  std::optional<std::vector<Outlasting>> outlasting_;  ///< none until a backward has been run
   // When the pass that runs began:
   TapePosition began_;
   Standing standing_;
