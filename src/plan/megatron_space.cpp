@@ -20,8 +20,9 @@ namespace {
 constexpr auto kMegatronOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp,
                          Axis::zero, Axis::micro_batch, Axis::checkpointing});
-/// Fewer tokens of a sequence on a rank than this are not tried as a ring of keys and values.
-constexpr std::int64_t kMegatronLeastTokens = 4096;
+/// A ring of keys and values cuts a sequence into two pieces a rank; with fewer tokens than these
+/// a piece would be less than a tile of the attention kernels (128 rows).
+constexpr std::int64_t kMegatronLeastTokens = 256;
 constexpr std::int64_t kMegatronMostMicroBatch = 16;
 /// Messages that travel under the computation, as Megatron-LM's own examples and Megatron-Bridge's
 /// recipes have it.

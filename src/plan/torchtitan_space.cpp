@@ -15,8 +15,9 @@ namespace {
 constexpr auto kTitanOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::ep, Axis::dp, Axis::sharding,
                          Axis::micro_batch, Axis::checkpointing});
-/// Fewer tokens of a sequence on a rank than this are not tried as a ring of keys and values.
-constexpr std::int64_t kTitanLeastTokens = 4096;
+/// A ring of keys and values cuts a sequence into two pieces a rank; with fewer tokens than these
+/// a piece would be less than a tile of the attention kernels (128 rows).
+constexpr std::int64_t kTitanLeastTokens = 256;
 constexpr std::int64_t kTitanMostMicroBatch = 16;
 
 class TorchtitanSpace : public Space {
