@@ -46,6 +46,7 @@ inline constexpr auto kSdpaModels = std::to_array<SdpaModels>({
                 "Attention of phi3, roberta, xlm-roberta, camembert and albert is sdpa's."),
      {"phi3", "roberta", "xlm-roberta", "camembert", "albert"}},
     {sdpa_since({4, 46, 0}, "Attention of opt and distilbert is sdpa's."), {"opt", "distilbert"}},
+    {sdpa_since({5, 24, 0}, "Attention of gptj and codegen is sdpa's."), {"gptj", "codegen"}},
 });
 
 }  // namespace memtape::changes

@@ -242,4 +242,39 @@ inline constexpr Change kGatedNormOfGroups{
     "before, of all.",
     "models/mamba2/modeling_mamba2.py:MambaRMSNormGated"};
 
+inline constexpr Change kHyperConnectionsRebind{
+    Package::transformers,
+    {5, 18, 0},
+    "DeepSeek-V4's hyper-connections give what they flatten and project one name; before, each "
+    "step had a name of its own until they returned.",
+    "models/deepseek_v4/modeling_deepseek_v4.py:DeepseekV4HyperConnection"};
+
+inline constexpr Change kDeepseekV4NormInFloat32{
+    Package::transformers,
+    {5, 20, 0},
+    "DeepSeek-V4's norm multiplies by its weight in float32; before, behind the cast back.",
+    "models/deepseek_v4/modeling_deepseek_v4.py:DeepseekV4RMSNorm"};
+
+inline constexpr Change kRoutersAreFloat32{
+    Package::transformers,
+    {5, 24, 0},
+    "Routers of DeepSeek-V3's kind hold their weights and correction bias in float32 (DeepSeek-V2, "
+    "V3 and V3.2, GLM's mixtures, dots1, Hunyuan 3, Nemotron-H, Solar Open); before, in the "
+    "model's dtype, but for the bias of GLM's and Solar Open's.",
+    "models/deepseek_v3/modeling_deepseek_v3.py:DeepseekV3TopkRouter"};
+
+inline constexpr Change kGptJCallsTheInterface{
+    Package::transformers,
+    {5, 24, 0},
+    "GPT-J's and CodeGen's attentions call the attention function of the configuration, sdpa by "
+    "default, and the model gathers positions once; before, each layer did, and attention was "
+    "eager alone.",
+    "models/gptj/modeling_gptj.py:GPTJAttention, GPTJRotaryEmbedding"};
+
+inline constexpr Change kDeepseekV4KeepsNormsInFloat32{
+    Package::transformers,
+    {5, 24, 0},
+    "DeepSeek-V4's norms, sinks, position biases and hyper-connections are held in float32.",
+    "models/deepseek_v4/modeling_deepseek_v4.py:DeepseekV4DecoderLayer"};
+
 }  // namespace memtape::changes

@@ -72,7 +72,7 @@ class AfmoeSparseMoeBlock : public nn::Module<AfmoeSparseMoeBlock> {
         shared_experts_(scope / "shared_experts",
                         with_intermediate_size(c, c.moe_intermediate_size * c.num_shared_experts)),
         experts_(scope / "experts", c),
-        expert_bias_(scope.parameter("expert_bias", {c.num_experts})) {
+        expert_bias_(scope.parameter("expert_bias", {c.num_experts}, router_dtype(scope))) {
     expert_bias_.impl().requires_grad = false;
   }
 

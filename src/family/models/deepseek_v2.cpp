@@ -40,7 +40,7 @@ class DeepseekV2TopkRouter : public nn::Module<DeepseekV2TopkRouter> {
   DeepseekV2TopkRouter(const nn::Scope& scope, const DeepseekMoeConfig& c)
       : Module(scope),
         config_(c),
-        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
+        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size}, router_dtype(scope))) {}
 
   Routing forward(const Tensor& x) {
     const nn::Parametrized weight(node(), weight_);

@@ -57,7 +57,7 @@ class DeepseekV4Router : public nn::Module<DeepseekV4Router> {
         weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {
     const ghost::ScopeGuard guard(node().scope);
     buffer_ = hash ? ghost::zeros({c.vocab_size, top_k_}, DType::int64)
-                   : ghost::zeros({c.num_experts}, scope.dtype());
+                   : ghost::zeros({c.num_experts}, deepseek_v4_float_dtype(scope));
     scope.buffer(hash ? "tid2eid" : "e_score_correction_bias", buffer_);
   }
 
@@ -127,7 +127,7 @@ class DeepseekV4DecoderLayer : public nn::GradientCheckpointingLayer<DeepseekV4D
  private:
   DeepseekV4Attention self_attn_;
   DeepseekV4SparseMoeBlock mlp_;
-  LlamaRMSNorm input_layernorm_, post_attention_layernorm_;
+  DeepseekV4RMSNorm input_layernorm_, post_attention_layernorm_;
   HyperConnection attn_hc_, ffn_hc_;
 };
 
@@ -171,7 +171,7 @@ class DeepseekV4Model : public nn::Module<DeepseekV4Model> {
  private:
   DeepseekV4Config config_;
   nn::ModuleList<DeepseekV4DecoderLayer> layers_;
-  LlamaRMSNorm norm_;
+  DeepseekV4RMSNorm norm_;
   DeepseekV4RotaryEmbedding rotary_emb_;
   HyperHead hc_head_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-J: attention in float32 without a fused kernel over three projections, positions gathered out
-// of a repeated table; mirroring transformers 5.17 models/gptj/modeling_gptj.py.
+// GPT-J: three projections; before kGptJCallsTheInterface attention in float32 without a fused
+// kernel, positions gathered out of a repeated table; mirroring transformers 5.17 and 5.24
+// models/gptj/modeling_gptj.py.
 #include "family/facts.h"
 #include "family/parts/gptj_parts.h"
 #include "family/parts/transformer_for_causal_lm.h"
@@ -19,6 +20,8 @@ Tensor repeated(const Tensor& tensor, const Dims& sizes) {
 class GPTJProjections {
  public:
   static constexpr bool kMasksFirst = false;
+  static constexpr bool kRotatesInFloat32 = false;
+  static constexpr bool kFollowsOutput = false;
 
   GPTJProjections(const nn::Scope& scope, const GPTJConfig& c)
       : heads_{c.n_head, c.head_dim},
@@ -28,6 +31,11 @@ class GPTJProjections {
 
   GPTJHeads operator()(const Tensor& hidden_states) {
     const Dims shape = hidden_states.sizes().leading().with(heads_[0]).with(heads_[1]);
+    if (ghost::has(changes::kGptJCallsTheInterface)) {
+      Tensor query = q_proj_(hidden_states).view(shape);
+      Tensor key = k_proj_(hidden_states).view(shape);
+      return {.query = query, .key = key, .value = v_proj_(hidden_states).view(shape)};
+    }
     Tensor query = q_proj_(hidden_states);
     Tensor key = k_proj_(hidden_states);
     Tensor value = v_proj_(hidden_states);
@@ -53,7 +61,7 @@ class GPTJProjections {
 
 ModelPointer build_gptj(const Config& c, const ModelOptions& options) {
   using Model = GPTJModel<GPTJProjections>;
-  return build_checked<TransformerForCausalLM<Model, true>>(c, GPTJConfig(c), options);
+  return build_checked<TransformerForCausalLM<Model, true>>(c, GPTJConfig(c, options), options);
 }
 
 }  // namespace

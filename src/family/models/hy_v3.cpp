@@ -51,7 +51,7 @@ class HYV3TopKRouter : public nn::Module<HYV3TopKRouter> {
   HYV3TopKRouter(const nn::Scope& scope, const MoeConfig& c)
       : Module(scope),
         top_k_(c.num_experts_per_tok),
-        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
+        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size}, router_dtype(scope))) {}
 
   Routing forward(const Tensor& x, const Tensor& e_score_correction_bias) {
     const nn::Parametrized weight(node(), weight_);
@@ -79,7 +79,7 @@ class HYV3Moe : public nn::Module<HYV3Moe> {
         combines_in_float32_(c.combines_in_float32),
         gate_(scope / "gate", c),
         experts_(scope / "experts", c),
-        e_score_correction_bias_(make_bias(c.num_experts, scope.dtype())),
+        e_score_correction_bias_(make_bias(c.num_experts, router_dtype(scope))),
         shared_experts_(scope / "shared_experts",
                         with_intermediate_size(c, c.moe_intermediate_size * c.num_shared_experts)) {
     scope.buffer("e_score_correction_bias", e_score_correction_bias_);

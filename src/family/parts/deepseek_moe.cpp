@@ -12,6 +12,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
 #include "nn/parametrize.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -70,6 +71,10 @@ GroupChoice::GroupChoice(const Tensor& scores, const DeepseekMoeConfig& c)
   score_mask = group_mask.unsqueeze(-1).expand(by_group).reshape({-1, c.num_experts});
 }
 
+DType router_dtype(const nn::Scope& scope) {
+  return ghost::has(changes::kRoutersAreFloat32) ? DType::float32 : scope.dtype();
+}
+
 Tensor best_two_of(const Tensor& groups) { return ghost::topk(groups, kBestOfGroup).first; }
 
 Tensor float32_router_logits(const Tensor& hidden_states, const Tensor& weight) {
@@ -97,10 +102,10 @@ Routing route_by_groups(Tensor router_logits, const Tensor& scores, Tensor score
 DeepseekV3TopkRouter::DeepseekV3TopkRouter(const nn::Scope& scope, const DeepseekMoeConfig& c)
     : Module(scope),
       config_(c),
-      weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {
+      weight_(scope.parameter("weight", {c.num_experts, c.hidden_size}, router_dtype(scope))) {
   const ghost::ScopeGuard guard(node().scope);
-  e_score_correction_bias_ =
-      ghost::zeros({c.num_experts}, c.float32_correction_bias ? DType::float32 : scope.dtype());
+  e_score_correction_bias_ = ghost::zeros(
+      {c.num_experts}, c.float32_correction_bias ? DType::float32 : router_dtype(scope));
   scope.buffer("e_score_correction_bias", e_score_correction_bias_);
 }
 

@@ -21,7 +21,7 @@ struct DeepseekMoeConfig : MoeConfig {
   std::int64_t n_group = 1,
                topk_group = 1;  ///< experts come in groups, of which a token sees the best
   bool limits_groups = false;
-  bool float32_correction_bias = false;  ///< else in the model's dtype
+  bool float32_correction_bias = false;  ///< else router_dtype
 
   bool has_experts(std::int64_t layer) const { return layer >= first_k_dense_replace; }
   /// Reads n_group and topk_group.
@@ -42,6 +42,9 @@ struct GroupChoice {
   Tensor group_scores, group_idx, group_mask;
   Tensor score_mask;  ///< which experts [T, E] lie in them
 };
+
+/// What the weights and the correction bias of these routers are held in.
+DType router_dtype(const nn::Scope& scope);
 
 /// The scores of the two best experts of each group [T, G, E / G].
 Tensor best_two_of(const Tensor& groups);

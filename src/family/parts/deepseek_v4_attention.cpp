@@ -40,7 +40,8 @@ WindowPool::WindowPool(const nn::Scope& scope, const DeepseekV4Config& c, const 
       gate_proj_(scope / "gate_proj", c.hidden_size, shape.head_dim * (shape.overlaps ? 2 : 1),
                  false),
       position_bias_(scope.parameter("position_bias",
-                                     {shape.rate, shape.head_dim * (shape.overlaps ? 2 : 1)})),
+                                     {shape.rate, shape.head_dim * (shape.overlaps ? 2 : 1)},
+                                     deepseek_v4_float_dtype(scope))),
       kv_norm_(scope / "kv_norm", shape.head_dim),
       q_b_proj_(shape.index_heads > 0
                     ? std::make_unique<nn::Linear>(scope / "q_b_proj", c.q_lora_rank,
@@ -209,7 +210,7 @@ DeepseekV4Attention::DeepseekV4Attention(const nn::Scope& scope, const DeepseekV
       o_a_proj_(scope / "o_a_proj", c.num_attention_heads * c.head_dim / c.o_groups,
                 c.o_groups * c.o_lora_rank, false),
       o_b_proj_(scope / "o_b_proj", c.o_groups * c.o_lora_rank, c.hidden_size, false),
-      sinks_(scope.parameter("sinks", {c.num_attention_heads})) {
+      sinks_(scope.parameter("sinks", {c.num_attention_heads}, deepseek_v4_float_dtype(scope))) {
   call_.num_key_value_groups = c.num_attention_heads;
   if (c.compressed_keys(layer) != CompressedKeys::none)
     compressor_.emplace(scope / "compressor", c, c.compressed_keys(layer));

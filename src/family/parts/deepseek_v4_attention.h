@@ -44,7 +44,7 @@ class WindowPool {
   Shape shape_;
   nn::Linear kv_proj_, gate_proj_;
   Tensor position_bias_;
-  LlamaRMSNorm kv_norm_;
+  DeepseekV4RMSNorm kv_norm_;
   std::unique_ptr<nn::Linear> q_b_proj_;
   DeepseekV4RotaryEmbedding rotary_emb_;
 };
@@ -103,11 +103,11 @@ class DeepseekV4Attention : public nn::Module<DeepseekV4Attention> {
   AttentionCall call_;
   std::int64_t head_dim_, o_groups_;
   nn::Linear q_a_proj_;
-  LlamaRMSNorm q_a_norm_;
+  DeepseekV4RMSNorm q_a_norm_;
   nn::Linear q_b_proj_;
   UnweightedRMSNorm q_b_norm_;
   nn::Linear kv_proj_;
-  LlamaRMSNorm kv_norm_;
+  DeepseekV4RMSNorm kv_norm_;
   nn::Linear o_a_proj_, o_b_proj_;
   Tensor sinks_;
   std::optional<DeepseekV4Compressor> compressor_;

@@ -8,7 +8,10 @@
 #include "family/parts/sink_attention.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 #include "ghost/session.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -147,6 +150,26 @@ Tensor rotate_tail(const Tensor& x, const Tensor& half_cos, Tensor sin) {
   const Tensor rotated =
       rope.to_float().mul(cos).add(rotate_every_two(rope).to_float().mul(sin)).to(x.dtype());
   return ghost::cat({nope, rotated}, -1);
+}
+
+DType deepseek_v4_float_dtype(const nn::Scope& scope) {
+  return ghost::has(changes::kDeepseekV4KeepsNormsInFloat32) ? DType::float32 : scope.dtype();
+}
+
+DeepseekV4RMSNorm::DeepseekV4RMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
+    : Module(scope),
+      weight_(
+          parameters_put_into_float32(scope, std::array<NamedSizes, 1>{{{"weight", {hidden_size}}}})
+              .front()) {}
+
+Tensor DeepseekV4RMSNorm::forward(const Tensor& x) {
+  const DType input_dtype = x.dtype();
+  Tensor hidden_states = x.to_float();
+  const Tensor variance = hidden_states.pow(2).mean(-1, true);
+  hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
+  if (!ghost::has(changes::kDeepseekV4NormInFloat32))
+    return weight_.mul(hidden_states.to(input_dtype));
+  return weight_.mul(hidden_states).to(input_dtype);
 }
 
 }  // namespace memtape::family

@@ -35,6 +35,18 @@ struct DeepseekV4Config : MoeConfig {
   void read_ropes(const Config& c);
 };
 
+/// What DeepSeek-V4's norms, sinks, position biases and correction biases are held in.
+DType deepseek_v4_float_dtype(const nn::Scope& scope);
+
+class DeepseekV4RMSNorm : public nn::Module<DeepseekV4RMSNorm> {
+ public:
+  DeepseekV4RMSNorm(const nn::Scope& scope, std::int64_t hidden_size);
+  Tensor forward(const Tensor& x);
+
+ private:
+  Tensor weight_;
+};
+
 /// The frequencies of layers without and with compressed keys. Each module that rotates has its
 /// own.
 class DeepseekV4RotaryEmbedding : public nn::Module<DeepseekV4RotaryEmbedding> {

@@ -2,13 +2,18 @@
 #include "family/parts/gptj_parts.h"
 
 #include "family/parts/activations.h"
+#include "family/parts/attention_interface.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/rope.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 #include "ghost/ops/unary.h"
+#include "nn/layer_frame.h"
 
 namespace memtape::family {
 namespace {
@@ -22,7 +27,7 @@ Tensor apply_gptj_rotary_pos_emb(const Tensor& tensor, const Tensor& sin_half,
 
 }  // namespace
 
-GPTJConfig::GPTJConfig(const Config& c)
+GPTJConfig::GPTJConfig(const Config& c, const ModelOptions& options)
     : vocab_size(c.dimension("vocab_size", 50400)),
       n_positions(c.dimension({"max_position_embeddings", "n_positions"}, 2048)),
       n_embd(c.dimension({"hidden_size", "n_embd"}, 4096)),
@@ -35,7 +40,9 @@ GPTJConfig::GPTJConfig(const Config& c)
       resid_pdrop(c.number("resid_pdrop", 0.0)),
       embd_pdrop(c.number("embd_pdrop", 0.0)),
       attn_pdrop(c.number("attn_pdrop", 0.0)),
-      tie_word_embeddings(c.boolean("tie_word_embeddings", false)) {
+      tie_word_embeddings(c.boolean("tie_word_embeddings", false)),
+      attention(ghost::has(changes::kGptJCallsTheInterface) ? options.attention
+                                                            : AttentionImplementation::eager) {
   check_divides(c, "n_head", n_head, n_embd);
   if (rotary_dim % 2 != 0 || rotary_dim > head_dim)
     c.fail("rotary_dim", "must be even and at most " + std::to_string(head_dim));
@@ -53,6 +60,53 @@ Tensor create_sinusoidal_positions(std::int64_t num_pos, std::int64_t dim, DType
   const Tensor sinusoid_inp = std::move(positions).unsqueeze(1).mul(inv_freq.unsqueeze(0));
   const Tensor sin = ghost::sin(sinusoid_inp), cos = ghost::cos(sinusoid_inp);
   return ghost::cat({sin, cos}, 1);
+}
+
+GPTJRotaryEmbedding::GPTJRotaryEmbedding(const nn::Scope& scope, const GPTJConfig& c)
+    : Module(scope),
+      n_positions_(c.n_positions),
+      rotary_dim_(c.rotary_dim),
+      model_dtype_(scope.dtype()) {
+  const ghost::ScopeGuard guard(node().scope);
+  embed_positions_ = create_sinusoidal_positions(n_positions_, rotary_dim_, model_dtype_);
+  scope.buffer("embed_positions", embed_positions_);
+}
+
+void GPTJRotaryEmbedding::init_weights() const {
+  const ghost::ScopeGuard guard(node().scope);
+  create_sinusoidal_positions(n_positions_, rotary_dim_, model_dtype_);
+}
+
+std::vector<Tensor> GPTJRotaryEmbedding::forward(const Tensor& position_ids,
+                                                 std::optional<DType> dtype) {
+  Tensor sincos = ghost::index(embed_positions_, position_ids);
+  if (dtype) sincos = sincos.to(*dtype);
+  return sincos.chunk(2, -1);
+}
+
+namespace {
+
+/// eager_attention_forward of modeling_gptj.py: scores in float32.
+Tensor gptj_eager_attention(const GPTJConfig& config, const Tensor& query, const Tensor& key,
+                            const Tensor& value, const Tensor& attention_mask) {
+  Tensor attn_weights = query.to_float().matmul(key.to_float().transpose(2, 3)).mul(ghost::kScale);
+  if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
+  attn_weights =
+      ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights)).to(value.dtype());
+  attn_weights = ghost::dropout(attn_weights, config.attn_pdrop);
+  Tensor attn_output = attn_weights.matmul(value).transpose(1, 2).contiguous();
+  nn::LayerFrame::keep_attention_weights(attn_weights);
+  return attn_output;
+}
+
+}  // namespace
+
+Tensor gptj_attention(const GPTJConfig& config, const Tensor& query, const Tensor& key,
+                      const Tensor& value, const Tensor& attention_mask) {
+  if (config.attention == AttentionImplementation::eager)
+    return gptj_eager_attention(config, query, key, value, attention_mask);
+  return attention_interface({.implementation = config.attention, .dropout = config.attn_pdrop},
+                             query, key, value, attention_mask);
 }
 
 GPTJParts rotate_gptj_heads(Tensor& query, Tensor& key, const std::vector<Tensor>& sin_and_cos,

@@ -2,13 +2,16 @@
 #include "family/parts/hyper_connection.h"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "ghost/autocast.h"
+#include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -32,17 +35,36 @@ Tensor UnweightedRMSNorm::forward(const Tensor& x) {
   return x.mul(ghost::rsqrt(x.to_float().pow(2).mean(-1, true).add(1e-6)).to(x.dtype()));
 }
 
-HyperConnection::HyperConnection(const nn::Scope& scope, const HyperConnectionSettings& settings)
-    : Module(scope),
-      settings_(settings),
-      input_norm_(scope / "input_norm"),
-      fn_(scope.parameter(
-          "fn", {(2 + settings.mult) * settings.mult, settings.mult * settings.hidden_size})),
-      base_(scope.parameter("base", {(2 + settings.mult) * settings.mult})),
-      scale_(scope.parameter("scale", {3})) {}
+std::vector<Tensor> parameters_put_into_float32(const nn::Scope& scope,
+                                                std::span<const NamedSizes> wanted) {
+  const bool converts =
+      ghost::has(changes::kDeepseekV4KeepsNormsInFloat32) && scope.dtype() != DType::float32;
+  std::vector<Tensor> made, parameters;
+  if (converts)
+    for (const NamedSizes& each : wanted) made.push_back(ghost::empty(each.sizes, scope.dtype()));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    parameters.push_back(scope.parameter(wanted[i].name, wanted[i].sizes,
+                                         converts ? DType::float32 : scope.dtype()));
+    if (converts) made[i] = {};
+  }
+  return parameters;
+}
 
-Tensor HyperConnection::sinkhorn(const Tensor& comb_logits) const {
-  Tensor comb = ghost::softmax(comb_logits, ghost::reduction_dtype(comb_logits)).add(1e-6);
+HyperConnection::HyperConnection(const nn::Scope& scope, const HyperConnectionSettings& settings)
+    : Module(scope), settings_(settings), input_norm_(scope / "input_norm") {
+  const std::int64_t mult = settings.mult;
+  const std::array<NamedSizes, 3> wanted{{{"fn", {(2 + mult) * mult, mult * settings.hidden_size}},
+                                          {"base", {(2 + mult) * mult}},
+                                          {"scale", {3}}}};
+  const std::vector<Tensor> made = parameters_put_into_float32(scope, wanted);
+  fn_ = made[0];
+  base_ = made[1];
+  scale_ = made[2];
+}
+
+Tensor HyperConnection::sinkhorn(Tensor comb_logits) const {
+  const DType dtype = ghost::reduction_dtype(comb_logits);
+  Tensor comb = ghost::softmax(std::move(comb_logits), dtype).add(1e-6);
   comb = comb.div(comb.sum(-2, true).add(1e-6));
   for (std::int64_t i = 1; i < settings_.sinkhorn_iterations; ++i) {
     comb = comb.div(comb.sum(-1, true).add(1e-6));
@@ -54,16 +76,24 @@ Tensor HyperConnection::sinkhorn(const Tensor& comb_logits) const {
 HyperConnection::Weights HyperConnection::forward(const Tensor& hidden_streams) {
   const std::int64_t hc = settings_.mult;
   const std::array lengths{hc, hc, hc * hc};
-  const Tensor flat = input_norm_(flattened(hidden_streams));
+  const bool rebinds = ghost::has(changes::kHyperConnectionsRebind);
+  Tensor flat = input_norm_(flattened(hidden_streams));
   const std::vector<Tensor> w = ghost::linear(flat, fn_.to_float(), {}).split(lengths, -1);
+  if (rebinds) flat = {};
   const std::vector<Tensor> b = base_.split(lengths, 0);
   const std::vector<Tensor> scale = ghost::unbind(scale_);
+  Tensor comb_w, comb_b;
+  const auto take_matrices = [&] {
+    comb_w = w[2].view(w[2].sizes().leading().with(hc).with(hc));
+    comb_b = b[2].view({hc, hc});
+  };
+  if (rebinds) take_matrices();
 
   const Tensor pre = ghost::sigmoid(w[0].mul(scale[0]).add(b[0])).add(1e-6);
   Tensor post = ghost::sigmoid(w[1].mul(scale[1]).add(b[1])).mul(2.0);
-  const Tensor comb_logits =
-      w[2].view(w[2].sizes().leading().with(hc).with(hc)).mul(scale[2]).add(b[2].view({hc, hc}));
-  Tensor comb = sinkhorn(comb_logits);
+  if (!rebinds) take_matrices();
+  Tensor comb_logits = comb_w.mul(scale[2]).add(comb_b);
+  Tensor comb = rebinds ? sinkhorn(std::move(comb_logits)) : sinkhorn(comb_logits);
   Tensor collapsed = collapse(pre, hidden_streams);
   return {std::move(post), std::move(comb), std::move(collapsed)};
 }
@@ -76,11 +106,16 @@ Tensor HyperConnection::mix(const Weights& weights, const Tensor& output,
 }
 
 HyperHead::HyperHead(const nn::Scope& scope, const HyperConnectionSettings& settings)
-    : Module(scope),
-      input_norm_(scope / "input_norm"),
-      hc_fn_(scope.parameter("hc_fn", {settings.mult, settings.mult * settings.hidden_size})),
-      hc_base_(scope.parameter("hc_base", {settings.mult})),
-      hc_scale_(scope.parameter("hc_scale", {1})) {}
+    : Module(scope), input_norm_(scope / "input_norm") {
+  const std::array<NamedSizes, 3> wanted{
+      {{"hc_fn", {settings.mult, settings.mult * settings.hidden_size}},
+       {"hc_base", {settings.mult}},
+       {"hc_scale", {1}}}};
+  const std::vector<Tensor> made = parameters_put_into_float32(scope, wanted);
+  hc_fn_ = made[0];
+  hc_base_ = made[1];
+  hc_scale_ = made[2];
+}
 
 Tensor HyperHead::forward(const Tensor& x) {
   const Tensor flat = input_norm_(flattened(x));

@@ -5,12 +5,23 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "nn/module.h"
 
 namespace memtape::family {
 
 using ghost::Tensor;
+
+/// Parameters of a module that its maker puts into float32 (`Module(config).to(torch.float32)`)
+/// since kDeepseekV4KeepsNormsInFloat32: all are made in the model's dtype, then each is replaced.
+struct NamedSizes {
+  const char* name;
+  ghost::Dims sizes;
+};
+std::vector<Tensor> parameters_put_into_float32(const nn::Scope& scope,
+                                                std::span<const NamedSizes> wanted);
 
 struct HyperConnectionSettings {
   std::int64_t hidden_size = 0, mult = 4, sinkhorn_iterations = 20;
@@ -35,7 +46,7 @@ class HyperConnection : public nn::Module<HyperConnection> {
   static Tensor mix(const Weights& weights, const Tensor& output, const Tensor& hidden_states);
 
  private:
-  Tensor sinkhorn(const Tensor& comb_logits) const;
+  Tensor sinkhorn(Tensor comb_logits) const;
 
   HyperConnectionSettings settings_;
   UnweightedRMSNorm input_norm_;
