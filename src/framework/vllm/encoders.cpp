@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "family/registry.h"
 #include "framework/vllm/models/gemma4_encoder.h"
+#include "framework/vllm/models/idefics3_encoder.h"
+#include "framework/vllm/models/internvl_encoder.h"
 #include "framework/vllm/models/llama4_encoder.h"
 #include "framework/vllm/models/vision.h"
 #include "ghost/session.h"
@@ -40,9 +42,6 @@ const PixelLimits* pixel_limits(std::string_view type) {
   const auto row = std::ranges::find(kPixelLimits, type, &PixelLimits::type);
   return row == kPixelLimits.end() ? nullptr : &*row;
 }
-
-/// A kind of item with the most tokens that one of them has.
-using Modality = std::pair<std::string, EncoderItem>;
 
 /// How many of one kind a prompt may have (MultiModalConfig.get_limit_per_prompt).
 std::int64_t limit_of(const Config& limits, const char* modality) {
@@ -99,11 +98,13 @@ std::vector<Modality> qwen_items(const Config& vision, const PixelLimits& limits
 }
 
 /// Towers that see all images in one size, and Pixtral, which sees the largest as a square.
-std::vector<Modality> image_items(const Config& config, const Config& vision,
-                                  const Config& kwargs) {
+std::vector<Modality> image_items(const Config& config, const Config& vision, const Config& kwargs,
+                                  const Settings& s) {
   const std::string type = type_of(vision), whole = type_of(config);
   if (type == "gemma4_vision") return gemma4_items(vision, kwargs);
   if (type == "llama4_vision_model") return llama4_items(vision, kwargs);
+  if (is_internvl(vision)) return internvl_items(config, kwargs, s.max_model_len);
+  if (is_idefics3(vision)) return idefics3_items(config);
   const std::int64_t side =
       vision.dimension("image_size", 224) / vision.dimension("patch_size", 14);
   if (type == "siglip_vision_model" && whole == "gemma3")
@@ -123,6 +124,18 @@ std::int64_t items_of(std::int64_t tokens, std::int64_t limit, const Settings& s
   const std::int64_t of_prompt =
       std::max<std::int64_t>(1, std::min(limit, s.max_model_len / tokens));
   return std::max<std::int64_t>(1, std::min(budget / tokens, s.max_num_seqs * of_prompt));
+}
+
+/// What a processor is taken to cut images into, where config.json does not say it.
+std::string assumed_tiles(const Config& config, const Config& vision) {
+  const bool is_llama4 = type_of(vision) == "llama4_vision_model";
+  if (is_idefics3(vision))
+    return "the processor is taken to be the published one, which cuts images into 16 tiles";
+  if (!is_llama4 && !(is_internvl(vision) && config.is_null("max_dynamic_patch"))) return {};
+  return fmt::format(
+      "the processor is taken to be the published one, with images of {} tiles at most; "
+      "--mm-processor-kwargs '{{\"max_patches\": N}}' says others",
+      is_llama4 ? 16 : 12);
 }
 
 Result<Config> given_json(const ServeOptions& options, std::string_view name) {
@@ -175,7 +188,7 @@ Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& option
   Encoders encoders{.profiles = !options.has("skip-mm-profiling")};
   const PixelLimits* const pixels = pixel_limits(type_of(config));
   const std::vector<Modality> items =
-      pixels ? qwen_items(vision, *pixels, *kwargs, s) : image_items(config, vision, *kwargs);
+      pixels ? qwen_items(vision, *pixels, *kwargs, s) : image_items(config, vision, *kwargs, s);
   choose(encoders, items, *limits, s);
   encoders.is_known = !items.empty() && !has_sound;
   if (!encoders.is_known) encoders.tower = parameters_of_tower(config, s);
@@ -185,10 +198,7 @@ Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& option
         "the processor is taken to be the published one, with images of {} pixels at most; "
         "--mm-processor-kwargs '{{\"max_pixels\": N}}' says others",
         with_commas(pixels->image));
-  if (encoders.is_known && type_of(vision) == "llama4_vision_model")
-    encoders.assumed =
-        "the processor is taken to be the published one, with images of 16 tiles at most; "
-        "--mm-processor-kwargs '{\"max_patches\": N}' says others";
+  if (encoders.is_known && !pixels) encoders.assumed = assumed_tiles(config, vision);
   for (const Config& read : {*limits, *kwargs, config})
     if (const Result<void> fine = read.check(); !fine) return tl::unexpected(fine.error());
   return std::make_shared<const Encoders>(std::move(encoders));
@@ -201,7 +211,7 @@ std::span<const ghost::Dims> tower_of(const Settings& s) {
 
 bool reads_videos(const Config& config) {
   const std::string type = type_of(config);
-  return type.starts_with("qwen") || type.starts_with("gemma4");
+  return type.starts_with("qwen") || type.starts_with("gemma4") || type.starts_with("internvl");
 }
 
 std::string text_alone_option(const Config& config, const Settings& s) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/vllm/settings.h"
@@ -25,6 +26,9 @@ struct EncoderItem {
   std::int64_t tokens = 0;   ///< that the text model sees
   std::int64_t parts = 1;    ///< tiles or frames, which the tower sees apart from each other
 };
+
+/// A kind of item with the most tokens that one of them has.
+using Modality = std::pair<std::string, EncoderItem>;
 
 struct Encoders {
   bool is_known = false;  ///< the run is transcribed

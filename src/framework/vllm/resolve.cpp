@@ -282,16 +282,25 @@ constexpr auto kTextParts = std::to_array<TextPart>({
     {"mistral", "MistralForCausalLM"},
     {"qwen2", "Qwen2ForCausalLM"},
     {"qwen3", "Qwen3ForCausalLM"},
+    {"qwen3_moe", "Qwen3MoeForCausalLM"},
+    {"internlm2", "InternLM2ForCausalLM"},
     {"gemma", "GemmaForCausalLM"},
     {"gemma2", "Gemma2ForCausalLM"},
 });
+
+/// The key of the text model's configuration: llm_config in OpenGVLab's files. "" where there is none.
+std::string_view text_part(const Config& config) {
+  for (const std::string_view key : {"text_config", "llm_config"})
+    if (config.has(key)) return key;
+  return {};
+}
 
 /// "" where the configuration is of a text model, or of one that is not known.
 std::string_view text_architecture(const Config& whole, const Config& text) {
   const std::vector<std::string> names = whole.texts("architectures");
   for (const TextPart& part : kTextParts)
     if (std::ranges::find(names, part.architecture) != names.end()) return part.text;
-  if (!whole.has("text_config")) return {};
+  if (text_part(whole).empty()) return {};
   const std::string type = type_of(text);
   const auto part = std::ranges::find(kTextParts, std::string_view(type), &TextPart::architecture);
   return part == kTextParts.end() ? std::string_view() : part->text;
@@ -404,8 +413,9 @@ Result<Config> with_overrides(const ServeRequest& request, std::string_view flag
 }
 
 Config text_config(const Config& config) {
-  const bool nested = config.has("text_config") && !config.has("hidden_size");
-  const Config text = nested ? config.object("text_config") : config;
+  const std::string_view part = text_part(config);
+  const bool nested = !part.empty() && !config.has("hidden_size");
+  const Config text = nested ? config.object(part) : config;
   const std::string_view architecture = text_architecture(config, text);
   if (!nested && architecture.empty()) return config;
   std::string merged;
@@ -413,8 +423,9 @@ Config text_config(const Config& config) {
     merged += fmt::format("{}\"{}\": {}", merged.empty() ? "{" : ", ", key, json);
   };
   if (!architecture.empty()) add("architectures", fmt::format("[\"{}\"]", architecture));
-  for (const char* key : {"dtype", "torch_dtype", "quantization_config", "tie_word_embeddings",
-                          "vision_config", "vision_feature_layer", "spatial_merge_size"})
+  for (const char* key :
+       {"dtype", "torch_dtype", "quantization_config", "tie_word_embeddings", "vision_config",
+        "vision_feature_layer", "spatial_merge_size", "downsample_ratio", "scale_factor"})
     if (nested && config.has(key) && !text.has(key)) add(key, config.json(key));
   for (const std::string& key : text.keys())
     if (key != "architectures" || architecture.empty()) add(key, text.json(key));

@@ -7,6 +7,8 @@
 
 #include "framework/vllm/models/encoder_ops.h"
 #include "framework/vllm/models/gemma4_encoder.h"
+#include "framework/vllm/models/idefics3_encoder.h"
+#include "framework/vllm/models/internvl_encoder.h"
 #include "framework/vllm/models/llama4_encoder.h"
 #include "framework/vllm/models/vision.h"
 #include "model/type_of.h"
@@ -257,7 +259,10 @@ class EncoderRun : EncoderOps {
 
 std::vector<Tensor> run_encoders(const Runtime& runtime, const Encoders& encoders) {
   if (!encoders.profiles || encoders.items == 0) return {};
-  const std::string tower = type_of(runtime.config.object("vision_config"));
+  const Config vision = runtime.config.object("vision_config");
+  const std::string tower = type_of(vision);
+  if (is_internvl(vision)) return run_internvl_encoder(runtime, encoders);
+  if (is_idefics3(vision)) return run_idefics3_encoder(runtime, encoders);
   if (tower == "gemma4_vision") return run_gemma4_encoder(runtime, encoders);
   if (tower == "llama4_vision_model") return run_llama4_encoder(runtime, encoders);
   return EncoderRun(runtime, encoders).run();

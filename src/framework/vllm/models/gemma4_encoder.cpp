@@ -228,8 +228,7 @@ class Gemma4EncoderRun {
 
 }  // namespace
 
-std::vector<std::pair<std::string, EncoderItem>> gemma4_items(const Config& vision,
-                                                              const Config& kwargs) {
+std::vector<Modality> gemma4_items(const Config& vision, const Config& kwargs) {
   // _VIDEO_MAX_FRAMES, _VIDEO_MAX_SOFT_TOKENS, and the tokens around a frame's.
   constexpr std::int64_t kFrames = 32, kOfFrame = 70, kAround = 8;
   const std::int64_t pooled = squared(vision.dimension("pooling_kernel_size", 3));

@@ -13,8 +13,7 @@
 namespace memtape::vllm {
 
 /// The largest image and the largest video, with --mm-processor-kwargs' max_soft_tokens.
-std::vector<std::pair<std::string, EncoderItem>> gemma4_items(const Config& vision,
-                                                              const Config& kwargs);
+std::vector<Modality> gemma4_items(const Config& vision, const Config& kwargs);
 
 /// embed_multimodal of the profile's batch.
 std::vector<Tensor> run_gemma4_encoder(const Runtime& runtime, const Encoders& encoders);

@@ -106,8 +106,7 @@ class Llama4EncoderRun {
 
 }  // namespace
 
-std::vector<std::pair<std::string, EncoderItem>> llama4_items(const Config& vision,
-                                                              const Config& kwargs) {
+std::vector<Modality> llama4_items(const Config& vision, const Config& kwargs) {
   constexpr std::int64_t kMostTiles = 16;  // preprocessor_config.json of Scout and Maverick
   std::int64_t tiles = kwargs.object("images_kwargs").dimension("max_patches", kMostTiles);
   tiles = kwargs.dimension("max_patches", tiles);

@@ -3,8 +3,6 @@
 // for its class; four patches become one token (vllm 0.32 model_executor/models/mllama4.py).
 #pragma once
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "framework/vllm/encoders.h"
@@ -13,8 +11,7 @@
 namespace memtape::vllm {
 
 /// The image of most tiles: max_patches of the published processor, and the whole image once more.
-std::vector<std::pair<std::string, EncoderItem>> llama4_items(const Config& vision,
-                                                              const Config& kwargs);
+std::vector<Modality> llama4_items(const Config& vision, const Config& kwargs);
 
 /// embed_multimodal of the profile's batch.
 std::vector<Tensor> run_llama4_encoder(const Runtime& runtime, const Encoders& encoders);

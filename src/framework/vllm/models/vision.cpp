@@ -1,59 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/vllm/models/vision.h"
 
+#include "framework/vllm/models/idefics3_encoder.h"
+#include "framework/vllm/models/internvl_encoder.h"
+#include "framework/vllm/models/tower_maker.h"
 #include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
-
-/// A tower of transformer layers over patches of an image.
-struct Tower {
-  std::int64_t layers = 0, hidden = 0, intermediate = 0;
-  std::int64_t patch_values = 0;  ///< of one patch: channels, frames, rows and columns
-  std::int64_t positions = 0;     ///< of a table; 0 where positions are rotated in
-  bool patch_bias = false;
-  bool norm_bias = true;  ///< LayerNorm; RMSNorm has none
-  bool gated = false;     ///< the MLP has a gate
-  int norms_around = 1;   ///< of width `hidden`, beside those of the layers
-};
-
-/// Makes parameters one after the other; nobody asks for them by name.
-class Maker {
- public:
-  explicit Maker(const Place& place) : place_(place), tp_(place.runtime().tp()) {}
-
-  void matrix(std::int64_t out, std::int64_t in, bool bias = true) {
-    make({out, in});
-    if (bias) make({out});
-  }
-  /// Cut by its outputs over the ranks, its bias, too.
-  void column(std::int64_t out, std::int64_t in, bool bias = true) { matrix(out / tp_, in, bias); }
-  /// Cut by its inputs; the bias is whole.
-  void row(std::int64_t out, std::int64_t in, bool bias = true) { matrix(out, in / tp_, bias); }
-  void norm(std::int64_t width, bool bias) {
-    make({width});
-    if (bias) make({width});
-  }
-  void make(const Dims& sizes) { place_.parameter(std::to_string(count_++), sizes); }
-
-  void tower(const Tower& t) {
-    matrix(t.hidden, t.patch_values, t.patch_bias);
-    if (t.positions > 0) make({t.positions, t.hidden});
-    for (int i = 0; i < t.norms_around; ++i) norm(t.hidden, t.norm_bias);
-    for (std::int64_t i = 0; i < t.layers; ++i) {
-      norm(t.hidden, t.norm_bias);
-      norm(t.hidden, t.norm_bias);
-      column(3 * t.hidden, t.hidden);
-      row(t.hidden, t.hidden);
-      column((t.gated ? 2 : 1) * t.intermediate, t.hidden);
-      row(t.hidden, t.intermediate);
-    }
-  }
-
- private:
-  Place place_;
-  std::int64_t tp_, count_ = 0;
-};
 
 /// CLIP and SigLIP: a table of positions, and with CLIP a place for the class.
 Tower encoder(const Config& c, bool clip) {
@@ -84,14 +38,14 @@ Tower qwen(const Config& c) {
           .norms_around = 0};
 }
 
-void merger(Maker& maker, std::int64_t norm_width, std::int64_t merged, std::int64_t out,
+void merger(TowerMaker& maker, std::int64_t norm_width, std::int64_t merged, std::int64_t out,
             bool norm_bias) {
   maker.norm(norm_width, norm_bias);
   maker.column(merged, merged);
   maker.row(out, merged);
 }
 
-void qwen2_vl(Maker& maker, const Config& c) {
+void qwen2_vl(TowerMaker& maker, const Config& c) {
   Tower t = qwen(c);
   t.intermediate = t.hidden * c.integer("mlp_ratio", 4);
   maker.tower(t);
@@ -99,7 +53,7 @@ void qwen2_vl(Maker& maker, const Config& c) {
   merger(maker, t.hidden, merged, c.dimension("hidden_size"), true);
 }
 
-void qwen2_5_vl(Maker& maker, const Config& c) {
+void qwen2_5_vl(TowerMaker& maker, const Config& c) {
   Tower t = qwen(c);
   t.intermediate = c.dimension("intermediate_size");
   t.norm_bias = false;
@@ -109,7 +63,7 @@ void qwen2_5_vl(Maker& maker, const Config& c) {
   merger(maker, t.hidden, merged, c.dimension("out_hidden_size"), false);
 }
 
-void qwen3_vl(Maker& maker, const Config& c) {
+void qwen3_vl(TowerMaker& maker, const Config& c) {
   Tower t = qwen(c);
   t.intermediate = c.dimension("intermediate_size");
   t.patch_bias = true;
@@ -121,7 +75,7 @@ void qwen3_vl(Maker& maker, const Config& c) {
     merger(maker, merged, merged, c.dimension("out_hidden_size"), true);
 }
 
-void gemma3(Maker& maker, const Config& c, const Config& text) {
+void gemma3(TowerMaker& maker, const Config& c, const Config& text) {
   const Tower t = encoder(c, false);
   maker.tower(t);
   maker.make({t.hidden, text.dimension("hidden_size")});
@@ -129,7 +83,7 @@ void gemma3(Maker& maker, const Config& c, const Config& text) {
 }
 
 /// Pixtral behind Mistral 3: RMS norms, no biases, rotated positions, patches merged by squares.
-void pixtral(Maker& maker, const Config& c, const Config& text) {
+void pixtral(TowerMaker& maker, const Config& c, const Config& text) {
   const std::int64_t hidden = c.dimension("hidden_size"), inner = c.dimension("intermediate_size");
   maker.matrix(hidden, 3 * squared(c.dimension("patch_size", 14)), false);
   maker.norm(hidden, false);
@@ -147,7 +101,7 @@ void pixtral(Maker& maker, const Config& c, const Config& text) {
   maker.row(width, width, false);
 }
 
-void llava(Maker& maker, const Config& c, const Config& text) {
+void llava(TowerMaker& maker, const Config& c, const Config& text) {
   Tower t = encoder(c, true);
   t.layers = layers_read(text, t.layers);
   maker.tower(t);
@@ -157,7 +111,7 @@ void llava(Maker& maker, const Config& c, const Config& text) {
 }
 
 /// transformers' own tower, whole on each rank; gemma4_mm.py adds a projection.
-void gemma4(Maker& maker, const Config& c, const Config& text) {
+void gemma4(TowerMaker& maker, const Config& c, const Config& text) {
   const std::int64_t hidden = c.dimension("hidden_size", 768),
                      inner = c.dimension("intermediate_size", 3072),
                      head = c.dimension("head_dim", 64),
@@ -178,7 +132,7 @@ void gemma4(Maker& maker, const Config& c, const Config& text) {
 }
 
 /// mllama4.py: patches unfolded, a place for the class, and a projection behind the shuffled patches.
-void llama4(Maker& maker, const Config& c, const Config& text) {
+void llama4(TowerMaker& maker, const Config& c, const Config& text) {
   const std::int64_t hidden = c.dimension("hidden_size", 768),
                      inner = c.dimension("intermediate_size", 5632),
                      patch = c.dimension("patch_size", 14);
@@ -209,7 +163,9 @@ void make_vision_tower(const Place& place, std::span<const Dims> otherwise) {
   if (c.keys().empty()) return;  // a server of text alone
   const std::string type = type_of(c);
   const std::string whole = type_of(text);
-  Maker maker(place);
+  if (is_internvl(c)) return make_internvl_tower(place);
+  if (is_idefics3(c)) return make_idefics3_tower(place);
+  TowerMaker maker(place);
   if (type == "siglip_vision_model" && whole.starts_with("gemma3"))
     gemma3(maker, c, text);
   else if (type == "gemma4_vision")
