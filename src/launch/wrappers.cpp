@@ -54,11 +54,18 @@ Result<void> note_said(const ReadFlags& flags, LaunchCommand& command) {
     command.processes.granted = whole_number(gpus.substr(0, space));
     command.note_launcher("gpu", std::string(gpus.substr(space + 1)));
   }
-  return command.processes.note([&](std::string_view meaning) { return flags.value(meaning); },
-                                {{"processes", &ProcessCount::on_all},
-                                 {"nodes", &ProcessCount::nodes},
-                                 {"per-node", &ProcessCount::on_node},
-                                 {"granted", &ProcessCount::granted}});
+  const auto value = [&](std::string_view meaning) { return flags.value(meaning); };
+  ProcessCount& count = command.processes;
+  const auto noted = count.note(value, {{"processes", &ProcessCount::on_all},
+                                        {"nodes", &ProcessCount::nodes},
+                                        {"per-node", &ProcessCount::on_node},
+                                        {"granted", &ProcessCount::granted}});
+  ProcessCount in_all;  // Slurm's --gpus are those of all nodes
+  const auto shared = in_all.note(value, {{"granted-in-all", &ProcessCount::granted}});
+  if (!noted || !shared) return noted ? shared : noted;
+  if (in_all.granted)
+    count.granted = std::max<std::int64_t>(1, *in_all.granted / count.nodes.value_or(1));
+  return {};
 }
 
 /// The slots that are used of the hosts which flags list, or of those of a hostfile; without
