@@ -4,6 +4,7 @@
 #include "family/parts/attention_calls.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
+#include "ghost/ops/flash_attn_3.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
@@ -13,32 +14,14 @@
 namespace memtape::family {
 
 AttentionImplementation sink_implementation(AttentionImplementation asked) {
-  if (asked != AttentionImplementation::flash) return AttentionImplementation::eager;
-  if (!ghost::session().grad_enabled) return asked;
-  ghost::session().fail({ErrorKind::unsupported, "flash attention with sinks in training",
-                         "--attention", "eager is what transformers runs for this model"});
-  return AttentionImplementation::eager;
+  return asked == AttentionImplementation::flash ? asked : AttentionImplementation::eager;
 }
-
-namespace {
-
-/// flash_attn_func of kernels-community/vllm-flash-attn3 with s_aux: the output, [B, S, H, D] as
-/// its caller wants it, and the log-sum-exp.
-Tensor flash_attention_with_sinks(const Tensor& query, const Tensor& value) {
-  const ghost::Op op("flash_attn_func", {});
-  const Dims& q = query.sizes();
-  Tensor out = ghost::empty({q[0], q[2], q[1], value.size(3)}, query.dtype());
-  const Tensor softmax_lse = ghost::empty({q[0], q[1], q[2]}, DType::float32);
-  return out;
-}
-
-}  // namespace
 
 Tensor sink_attention(const AttentionCall& call, const Tensor& query, const Tensor& key,
                       const Tensor& value, const Tensor& attention_mask, const Tensor& sinks) {
   AttentionCalls::note(query, key, value);
   if (call.implementation == AttentionImplementation::flash)
-    return flash_attention_with_sinks(query, value);
+    return ghost::flash_attn_3(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2));
   const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
   const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
   Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(ghost::kScale);

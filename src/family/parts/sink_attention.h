@@ -4,7 +4,7 @@
 // models/deepseek_v4/modeling_deepseek_v4.py). There is no other implementation of it in torch:
 // models that ask for sdpa as the default get this one (get_correct_attn_implementation). A kernel
 // of the hub, FlashAttention 3 as vLLM builds it, takes sinks (integrations/flash_attention.py:
-// s_aux); it is modelled without a backward.
+// s_aux), for which it has no gradient.
 #pragma once
 
 #include "family/parts/attention_interface.h"
