@@ -65,10 +65,14 @@ class Row:
         return self.number("--global-batch-size") // (self.number("--micro-batch-size") * replicas)
 
 
-def blackwell_workspace(row):
-    """PyTorch has workspaces of 32 MiB instead of 8.125 MiB there since pull request 175344, which the image 26.04 brought."""
-    sized = "CUBLAS_WORKSPACE_CONFIG" in row.environment or row.has("--deterministic-mode")
-    return row.gpu == "gb200" and not sized and row.recorded >= "2026-05-07"
+# The first day of each image of NVIDIA's that docker/.ngc_version.dev named, and the PyTorch that it brings; the long support has 25.09.
+IMAGES = [("2026-05-07", "26.04", "2.12.0"), ("2026-03-05", "26.02", "2.11.0"), ("2026-01-14", "25.11", "2.10.0"), ("", "25.09", "2.9.0")]
+
+
+def torch_of_image(row):
+    """The PyTorch of the image that a golden was written down in; that of 26.06 does what 26.04's does, as far as the goldens say."""
+    day = "" if row.container == "lts" else row.recorded
+    return next(torch for first, _, torch in IMAGES if day >= first)
 
 
 def held_batches(row):
@@ -109,8 +113,6 @@ class Kind:
 KINDS = [
     Kind("held", "All batches of a step stay on the first tensor parallel rank (goldens of 21 May to 8 July 2026, whose bytes are "
          "counted here): " + " ".join(held_batches.__doc__.split()), held_batches, held_bytes),
-    Kind("workspace", " ".join(blackwell_workspace.__doc__.split()) + " Two of them: 47.75 MiB, counted here.", blackwell_workspace,
-         lambda row, key: 2 * (32 * MIB - 8519680)),
     Kind("image", "Written down before November 2025, in an image of an older date (the first one that the repository names is 25.09): no "
          "flash attention in deterministic mode, no fused cross entropy, other placeholders of gradients.",
          lambda row: row.recorded < "2025-11"),
@@ -135,7 +137,7 @@ KINDS = [
 def answer(program, row):
     split = row.args.index("--")
     last = max(row.gpus(), row.model_gpus()) - 1
-    words = [*row.args[:split], "--json", "--rank", str(last), *row.args[split:]]
+    words = [*row.args[:split], "--json", "--rank", str(last), "--with", f"torch=={torch_of_image(row)}", *row.args[split:]]
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         # Without the command to run in its place, which differs from launcher to launcher.
@@ -188,11 +190,13 @@ def page(rows, answers):
     lines = ["# Megatron-LM's goldens, one by one", "",
              "Written by `scripts/megatron_goldens.py`; a test fails when it is out of date. Bytes of the last rank between steps and at",
              "the peak since start, as Megatron-LM's CI wrote them down (commit d98e8a64), and memtape's answer less that. The launch",
-             "commands carry the environment of their recipe. What stands between follows from a row's command, environment, container,",
-             "GPU and day alone; a kind with bytes of its own is counted in \"exact with these\".", "",
+             "commands carry the environment of their recipe, and each is asked with the PyTorch of the image of its day ("
+             + ", ".join(f"{image}: {torch}" for _, image, torch in IMAGES) + ").",
+             "What stands between follows from a row's command, environment, container, GPU and day alone; a kind with bytes of its own",
+             "is counted in \"exact with these\".", "",
              "| kind | what |", "|---|---|"]
     lines += [f"| {kind.name} | {kind.text} |" for kind in KINDS]
-    lines += ["", "| | rows | exact | exact with the bytes of `held` and `workspace` | median | mean | nothing accounts for |",
+    lines += ["", "| | rows | exact | exact with the bytes of `held` | median | mean | nothing accounts for |",
               "|---|---:|---:|---:|---:|---:|---:|"]
     sets = [("all", lambda row: True), ("dense", lambda row: not row.has("--num-experts")),
             ("dense, since November 2025", lambda row: not row.has("--num-experts") and row.recorded >= "2025-11"),

@@ -67,7 +67,7 @@ std::vector<std::string> release_warnings(const TrainRecipe& recipe) {
         std::pair(meant.major, meant.minor) > std::pair(facts.newest.major, facts.newest.minor);
     if (!is_newer && meant >= facts.oldest) continue;
     if (is_recorded_release(package, meant)) {
-      if (dialect_of(recipe).framework.takes.several_gpus)
+      if (dialect_of(recipe).framework.takes.several_gpus && recipe.releases_from != kNewestKnown)
         lines.push_back(
             fmt::format("{} {} is known for the plain loop on one GPU alone: what else "
                         "this program does is taken to be as in {}",
