@@ -148,7 +148,8 @@ Error named_ways(Error error, const ModelSource& source) {
           of_checkpoint ? fmt::format(", whose checkpoint stores {}", stored(*source.header)) : ""),
       source.config->where() + ": model_type",
       fmt::format("{}--{} {} estimates it, with wide bounds; certain are its own code without a "
-                  "GPU, memtape run -- COMMAND, and a transcription, docs/adding-a-family.md",
+                  "GPU, --real auto or memtape run -- COMMAND, and a transcription, "
+                  "docs/adding-a-family.md",
                   misspelt(type_of(*source.config)), kAsFamily, nearest_family(*source.config))};
 }
 

@@ -12,13 +12,18 @@
 namespace memtape {
 namespace {
 
+/// The newest release with which plain steps were recorded and compared; zero where none were.
+Version newest_recorded(Package package) {
+  const RecordedPair& latest = kRecordedPairs.back();
+  return package == Package::torch          ? latest.torch
+         : package == Package::transformers ? latest.transformers
+                                            : Version{};
+}
+
 /// Whether plain steps with a release that is newer than those known throughout were recorded, or
 /// with a later one.
 bool is_recorded_release(Package package, Version meant) {
-  const RecordedPair& latest = kRecordedPairs.back();
-  const Version recorded = package == Package::torch          ? latest.torch
-                           : package == Package::transformers ? latest.transformers
-                                                              : Version{};
+  const Version recorded = newest_recorded(package);
   return std::pair(meant.major, meant.minor) <= std::pair(recorded.major, recorded.minor) &&
          meant > facts_of(package).newest;
 }
@@ -74,7 +79,9 @@ std::vector<std::string> release_warnings(const TrainRecipe& recipe) {
                         facts.name, meant.text(), facts.newest.text()));
       continue;
     }
-    const Version known = is_newer ? facts.newest : facts.oldest;
+    // Every named change is in force for it, and so the rules of the last release that has one.
+    const Version known =
+        is_newer ? std::max(facts.newest, newest_recorded(package)) : facts.oldest;
     lines.push_back(
         fmt::format("{} {} is {} than the {} release that is known: the answer is that "
                     "of {}",

@@ -24,6 +24,7 @@ inline constexpr auto kRecordedPairs = std::to_array<RecordedPair>({{{2, 4, 1}, 
                                                                     {{2, 13, 0}, {5, 10, 4}},
                                                                     {{2, 11, 0}, {5, 17, 0}},
                                                                     {{2, 14, 1}, {5, 20, 2}},
-                                                                    {{2, 15, 0}, {5, 23, 0}}});
+                                                                    {{2, 15, 0}, {5, 23, 0}},
+                                                                    {{2, 15, 0}, {5, 24, 0}}});
 
 }  // namespace memtape

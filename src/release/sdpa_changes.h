@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Since when transformers runs a model's attention through scaled_dot_product_attention where nobody
 // names an implementation: _supports_sdpa of its models/*/modeling_*.py, release by release, and
-// is_torch_sdpa_available (utils/import_utils.py). Before, attention was eager.
+// is_torch_sdpa_available (utils/import_utils.py). Before, attention was eager; and since when it
+// is eager again.
 #pragma once
 
 #include <array>
@@ -47,6 +48,13 @@ inline constexpr auto kSdpaModels = std::to_array<SdpaModels>({
      {"phi3", "roberta", "xlm-roberta", "camembert", "albert"}},
     {sdpa_since({4, 46, 0}, "Attention of opt and distilbert is sdpa's."), {"opt", "distilbert"}},
     {sdpa_since({5, 24, 0}, "Attention of gptj and codegen is sdpa's."), {"gptj", "codegen"}},
+});
+
+inline constexpr auto kEagerModels = std::to_array<SdpaModels>({
+    {sdpa_since({5, 21, 0},
+                "Attention of gemma2 and vaultgemma is eager: sdpa, which caps no scores, is "
+                "refused."),
+     {"gemma2", "vaultgemma"}},
 });
 
 }  // namespace memtape::changes

@@ -30,6 +30,9 @@ std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
 bool has_sdpa(const Config& config, const Release& release) {
   if (!release.has(changes::kTransformersTakesSdpa)) return false;
   const std::string type = config.text("model_type", "");
+  for (const auto& [change, model_types] : changes::kEagerModels)
+    if (release.has(change) && std::ranges::find(model_types, type) != model_types.end())
+      return false;
   for (const auto& [change, model_types] : changes::kSdpaModels)
     if (std::ranges::find(model_types, type) != model_types.end()) return release.has(change);
   return true;
