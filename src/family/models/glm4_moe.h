@@ -13,6 +13,10 @@ struct Glm4MoeConfig : DeepseekMoeConfig {
   struct Defaults {
     std::int64_t vocab_size = 151552;
     bool attention_bias = false;
+    std::int64_t intermediate_size = 10944, num_hidden_layers = 46, num_attention_heads = 96,
+                 num_key_value_heads = 8, moe_intermediate_size = 1408, num_experts_per_tok = 8;
+    bool use_qk_norm = false;
+    double partial_rotary_factor = 0.5;
   };
   Glm4MoeConfig(const Config& c, const ModelOptions& options, const Defaults& defaults);
 

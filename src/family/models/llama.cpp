@@ -43,6 +43,24 @@ DecoderConfig llama_config(const Config& c, const ModelOptions& options) {
   return config;
 }
 
+namespace {
+
+/// Model types that transformers runs as LlamaForCausalLM: a configuration class with names of its
+/// own for a few keys, and no modeling file (models/exaone, internlm3, iquestcoder).
+DecoderConfig config_of_llama_by_name(const Config& c, const ModelOptions& options,
+                                      const DecoderDefaults& defaults) {
+  DecoderConfig config(c, options, defaults);
+  config.num_hidden_layers =
+      c.layers({"num_hidden_layers", "num_layers"}, defaults.num_hidden_layers);
+  config.layer_types.assign(static_cast<std::size_t>(config.num_hidden_layers),
+                            LayerType::full_attention);
+  config.qkv_bias = config.o_bias = c.boolean("attention_bias", c.boolean("qkv_bias", false));
+  config.mlp_bias = c.boolean("mlp_bias", c.boolean("bias", false));
+  return config;
+}
+
+}  // namespace
+
 /// Mistral: no biases, and a window of 4,096 tokens unless the configuration says null
 /// (modular_mistral.py).
 DecoderConfig mistral_config(const Config& c, const ModelOptions& options) {
@@ -70,6 +88,40 @@ ModelPointer build_llama(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, llama_config(c, options), options);
 }
 
+ModelPointer build_exaone(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<LlamaParts>>(
+      c,
+      config_of_llama_by_name(
+          c, options, {.vocab_size = 102400, .intermediate_size = 14336, .num_key_value_heads = 8}),
+      options);
+}
+
+ModelPointer build_internlm3(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<LlamaParts>>(
+      c,
+      config_of_llama_by_name(c, options,
+                              {.vocab_size = 128512,
+                               .intermediate_size = 10240,
+                               .num_hidden_layers = 48,
+                               .num_key_value_heads = 2,
+                               .head_dim = 128}),
+      options);
+}
+
+ModelPointer build_iquestcoder(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<LlamaParts>>(
+      c,
+      config_of_llama_by_name(c, options,
+                              {.vocab_size = 76800,
+                               .hidden_size = 5120,
+                               .intermediate_size = 27648,
+                               .num_hidden_layers = 80,
+                               .num_attention_heads = 40,
+                               .num_key_value_heads = 8,
+                               .head_dim = 128}),
+      options);
+}
+
 ModelPointer build_mistral(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, mistral_config(c, options), options);
 }
@@ -87,6 +139,30 @@ extern const FamilyFacts kLlama{.model_type = "llama",
                                 .modeling = kDecoder,
                                 .classifiers = {.sequences = true, .tokens = true, .answers = true},
                                 .build = build_llama};
+
+extern const FamilyFacts kExaone{.model_type = "exaone",
+                                 .first = {5, 24, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .tp_plan = TpPlan::dense,
+                                 .modeling = kDecoder,
+                                 .build = build_exaone};
+
+extern const FamilyFacts kInternlm3{.model_type = "internlm3",
+                                    .first = {5, 23, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .tp_plan = TpPlan::dense,
+                                    .modeling = kDecoder,
+                                    .build = build_internlm3};
+
+extern const FamilyFacts kIquestcoder{.model_type = "iquestcoder",
+                                      .first = {5, 23, 0},
+                                      .ties_head = Known::no,
+                                      .has_bos = Known::yes,
+                                      .tp_plan = TpPlan::dense,
+                                      .modeling = kDecoder,
+                                      .build = build_iquestcoder};
 
 extern const FamilyFacts kMistral{
     .model_type = "mistral",

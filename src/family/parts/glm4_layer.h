@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GLM 4's layer: norms before and behind attention and MLP, gate and up in one projection;
+// GLM 4's layer: norms before and behind attention and MLP, gate and up in one projection unless a
+// model brings an MLP of its own (Kolibri 1);
 // mirroring transformers 5.17 models/glm4/modular_glm4.py.
 #pragma once
 
@@ -8,10 +9,11 @@
 
 namespace memtape::family {
 
-template <class Attention>
-class Glm4DecoderLayer : public nn::GradientCheckpointingLayer<Glm4DecoderLayer<Attention>> {
+template <class Attention, class Mlp = Phi3MLP>
+class Glm4DecoderLayer : public nn::GradientCheckpointingLayer<Glm4DecoderLayer<Attention, Mlp>> {
  public:
-  Glm4DecoderLayer(const nn::Scope& scope, const DecoderConfig& c, nn::ListIndex layer)
+  template <class Settings>
+  Glm4DecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<Glm4DecoderLayer>(scope),
         self_attn_(scope / "self_attn", c, layer),
         mlp_(scope / "mlp", c),
@@ -37,7 +39,7 @@ class Glm4DecoderLayer : public nn::GradientCheckpointingLayer<Glm4DecoderLayer<
 
  private:
   Attention self_attn_;
-  Phi3MLP mlp_;
+  Mlp mlp_;
   LlamaRMSNorm input_layernorm_, post_attention_layernorm_, post_self_attn_layernorm_,
       post_mlp_layernorm_;
 };
