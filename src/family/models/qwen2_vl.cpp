@@ -4,7 +4,9 @@
 #include "family/facts.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/qwen_vl.h"
+#include "ghost/ops/creation.h"
 #include "ghost/session.h"
+#include "release/multimodal_changes.h"
 #include "release/transformers_4_changes.h"
 
 namespace memtape::family {
@@ -20,10 +22,25 @@ struct Qwen2VLSteps : ProjectedThenRotated<apply_rotary_pos_emb> {
   std::optional<RotaryEmbedding> rotary_emb;
 };
 
+/// The rope, and beside it self.rope_deltas of text: zeros [B, 1] until the next forward.
+class Qwen2VLRotaryEmbedding : public SectionedRotaryEmbedding {
+ public:
+  Qwen2VLRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
+      : SectionedRotaryEmbedding(scope, rope) {}
+  CosSin operator()(const Tensor& x, const Tensor& position_ids) {
+    if (ghost::has(changes::kQwenVlKeepsRopeDeltas) && !ghost::has(changes::kTextHasNoRopeDeltas))
+      rope_deltas_ = ghost::zeros({position_ids.size(1), 1}, DType::int64);
+    return SectionedRotaryEmbedding::operator()(x, position_ids);
+  }
+
+ private:
+  Tensor rope_deltas_;
+};
+
 struct Qwen2VLParts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<AttentionOf<Qwen2VLSteps>>;
   using Norm = LlamaRMSNorm;
-  using Rotary = SectionedRotaryEmbedding;
+  using Rotary = Qwen2VLRotaryEmbedding;
   /// The masks and the layers are told none.
   static Positions positions(const Tensor& inputs_embeds) {
     return {Tensor(), expanded_positions(inputs_embeds, 3)};
