@@ -15,6 +15,7 @@
 #include "family/parts/fairseq_positions.h"
 #include "family/parts/roberta_head.h"
 #include "ghost/ops/creation.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -24,13 +25,17 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
   RobertaEmbeddings(const nn::Scope& scope, const BertConfig& c)
       : Module(scope),
         word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size),
+        place_taken_(take_place(scope)),
+        replaced_(made_to_be_replaced(scope, c)),
         token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, c.hidden_size),
         layer_norm_(scope / "LayerNorm", c.hidden_size),
         dropout_(scope / "dropout", c.hidden_dropout_prob),
         position_ids_(register_positions(scope, c.max_position_embeddings)),
         token_type_ids_(register_token_types(scope)),
-        position_embeddings_(scope / "position_embeddings", c.max_position_embeddings,
-                             c.hidden_size) {}
+        position_embeddings_(place_taken_ ? *place_taken_ : scope / "position_embeddings",
+                             c.max_position_embeddings, c.hidden_size) {
+    replaced_.reset();
+  }
 
   /// _init_weights copies a new range into position_ids.
   void init_weights() const {
@@ -69,6 +74,20 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
     return token_type_ids;
   }
 
+  /// Before kRobertaMakesPositionsOnce the positions' table is registered behind that of words,
+  /// where a first one is made; the one that stays comes last.
+  static std::optional<nn::Scope> take_place(const nn::Scope& scope) {
+    if (ghost::has(changes::kRobertaMakesPositionsOnce)) return std::nullopt;
+    return scope / "position_embeddings";
+  }
+  Tensor made_to_be_replaced(const nn::Scope& scope, const BertConfig& c) const {
+    if (!place_taken_) return {};
+    const ghost::ScopeGuard guard(node().scope);
+    return ghost::empty({c.max_position_embeddings, c.hidden_size}, scope.dtype());
+  }
+
+  std::optional<nn::Scope> place_taken_;
+  Tensor replaced_;
   nn::Embedding token_type_embeddings_;
   nn::LayerNorm layer_norm_;
   nn::Dropout dropout_;
