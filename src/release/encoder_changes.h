@@ -13,4 +13,19 @@ inline constexpr Change kRobertaMakesPositionsOnce{
     "before, they made it behind that of words, and replaced it in the end.",
     "models/roberta/modeling_roberta.py:RobertaEmbeddings.__init__"};
 
+inline constexpr Change kEncodersReturnWeights{
+    Package::transformers,
+    {4, 54, 0},
+    "BERT's and its kin's attentions return their weights whoever asks, which the loop over the "
+    "layers holds until the next layer has returned, and take queries apart at once. They do not "
+    "in 4.53.3 and do in 4.54.1.",
+    "models/bert/modeling_bert.py:BertSelfAttention.forward"};
+
+inline constexpr Change kEncodersCallTheInterface{
+    Package::transformers,
+    {5, 0, 0},
+    "BERT's and its kin's attentions call the attention function of all models; before, scores and "
+    "probabilities had names that lived until attention returned.",
+    "models/bert/modeling_bert.py:BertSelfAttention.forward"};
+
 }  // namespace memtape::changes

@@ -4,13 +4,18 @@
 #include "family/masks/padding_check.h"
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
+#include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
+#include "nn/layer_frame.h"
+#include "release/encoder_changes.h"
 #include "release/transformers_4_changes.h"
 
 namespace memtape::family {
@@ -50,9 +55,15 @@ BertSelfAttention::BertSelfAttention(const nn::Scope& scope, const BertConfig& c
 Tensor BertSelfAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask) {
   const Dims input_shape = hidden_states.sizes().leading();
   const Dims hidden_shape = input_shape.with(-1).with(attention_head_size_);
-  const Tensor query_layer = query_(hidden_states).view(hidden_shape).transpose(1, 2);
+  // Before kEncodersReturnWeights, eager attention takes its query apart last, and so backward
+  // gathers its gradient first.
+  const bool takes_query_last = call_.implementation == AttentionImplementation::eager &&
+                                !ghost::has(changes::kEncodersReturnWeights);
+  Tensor query_layer = query_(hidden_states);
+  if (!takes_query_last) query_layer = query_layer.view(hidden_shape).transpose(1, 2);
   const Tensor key_layer = key_(hidden_states).view(hidden_shape).transpose(1, 2);
   const Tensor value_layer = value_(hidden_states).view(hidden_shape).transpose(1, 2);
+  if (takes_query_last) query_layer = query_layer.view(hidden_shape).transpose(1, 2);
   if (call_.implementation == AttentionImplementation::sdpa &&
       !ghost::has(changes::kEncoderMasksAreShared)) {  // BertSdpaSelfAttention
     const double dropout = ghost::session().training ? call_.dropout : 0.0;
@@ -61,9 +72,29 @@ Tensor BertSelfAttention::forward(const Tensor& hidden_states, const Tensor& att
         .transpose(1, 2)
         .reshape(input_shape.with(-1));
   }
+  if (call_.implementation == AttentionImplementation::eager &&
+      !ghost::has(changes::kEncodersCallTheInterface))
+    return written_out(query_layer, key_layer, value_layer, attention_mask);
   const Tensor attn_output =
       attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
   return attn_output.reshape(input_shape.with(-1)).contiguous();
+}
+
+Tensor BertSelfAttention::written_out(const Tensor& query_layer, const Tensor& key_layer,
+                                      const Tensor& value_layer,
+                                      const Tensor& attention_mask) const {
+  Tensor attention_scores = query_layer.matmul(key_layer.transpose(-1, -2));
+  attention_scores = attention_scores.div(2.0);
+  if (attention_mask.defined()) attention_scores = attention_scores.add(attention_mask);
+  Tensor attention_probs =
+      ghost::softmax(attention_scores, ghost::reduction_dtype(attention_scores));
+  attention_probs = ghost::dropout(attention_probs, call_.dropout);
+  const Tensor context_layer =
+      attention_probs.matmul(value_layer).permute({0, 2, 1, 3}).contiguous();
+  if (ghost::has(changes::kEncodersReturnWeights))
+    nn::LayerFrame::keep_attention_weights(attention_probs);
+  const Dims& s = context_layer.sizes();
+  return context_layer.view({s[0], s[1], s[2] * s[3]});
 }
 
 BertOutput::BertOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& c)
@@ -107,6 +138,9 @@ BertLayer::BertLayer(const nn::Scope& scope, const BertConfig& c)
 
 Tensor BertLayer::forward(const Tensor& hidden_states, const Tensor& attention_mask) {
   const Tensor attention_output = attention_(hidden_states, attention_mask);
+  if (weights_taker_ && ghost::has(changes::kEncodersReturnWeights) &&
+      !ghost::has(changes::kEncodersCallTheInterface))
+    *weights_taker_ = nn::LayerFrame::kept_attention_weights();
   const Tensor intermediate_output = intermediate_(attention_output);
   return output_(intermediate_output, attention_output);
 }

@@ -4,6 +4,8 @@
 // (models/roberta/modular_roberta.py), ELECTRA repeats it.
 #pragma once
 
+#include <utility>
+
 #include "family/masks/masking.h"
 #include "family/parts/attention_interface.h"
 #include "nn/activations.h"
@@ -37,6 +39,10 @@ class BertSelfAttention : public nn::Module<BertSelfAttention> {
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
 
  private:
+  /// Eager attention before kEncodersCallTheInterface; its names live until it returns.
+  Tensor written_out(const Tensor& query_layer, const Tensor& key_layer, const Tensor& value_layer,
+                     const Tensor& attention_mask) const;
+
   AttentionCall call_;
   std::int64_t attention_head_size_;
   nn::Linear query_, key_, value_;
@@ -79,8 +85,12 @@ class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
  public:
   BertLayer(const nn::Scope& scope, const BertConfig& config);
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+  /// Where forward puts the attention weights that it returns beside the hidden states; null while
+  /// nobody takes them, as when backward runs a layer again.
+  void return_weights_to(Tensor* taker) { weights_taker_ = taker; }
 
  private:
+  Tensor* weights_taker_ = nullptr;
   BertAttention attention_;
   BertIntermediate intermediate_;
   BertOutput output_;
@@ -140,7 +150,16 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
     const EncoderMask mask = encoder_mask(attention_, given_mask, embedding_output);
     const Tensor& attention_mask = mask.extended;
     Tensor hidden_states = embedding_output;
-    for (Layer& layer_module : layer_) hidden_states = layer_module(hidden_states, attention_mask);
+    Tensor weights_of_last;  // layer_outputs[1], until the next layer has returned
+    for (Layer& layer_module : layer_) {
+      Tensor weights;
+      if constexpr (requires { layer_module.return_weights_to(&weights); })
+        layer_module.return_weights_to(&weights);
+      hidden_states = layer_module(hidden_states, attention_mask);
+      if constexpr (requires { layer_module.return_weights_to(nullptr); })
+        layer_module.return_weights_to(nullptr);
+      weights_of_last = std::move(weights);
+    }
     return hidden_states;
   }
 
