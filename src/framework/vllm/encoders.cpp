@@ -15,6 +15,7 @@
 #include "framework/vllm/models/idefics3_encoder.h"
 #include "framework/vllm/models/internvl_encoder.h"
 #include "framework/vllm/models/llama4_encoder.h"
+#include "framework/vllm/models/moonvit_encoder.h"
 #include "framework/vllm/models/vision.h"
 #include "ghost/session.h"
 #include "model/type_of.h"
@@ -105,6 +106,7 @@ std::vector<Modality> image_items(const Config& config, const Config& vision, co
   if (type == "llama4_vision_model") return llama4_items(vision, kwargs);
   if (is_internvl(vision)) return internvl_items(config, kwargs, s.max_model_len);
   if (is_idefics3(vision)) return idefics3_items(config);
+  if (is_moonvit(vision)) return moonvit_items(vision);
   const std::int64_t side =
       vision.dimension("image_size", 224) / vision.dimension("patch_size", 14);
   if (type == "siglip_vision_model" && whole == "gemma3")
@@ -129,6 +131,9 @@ std::int64_t items_of(std::int64_t tokens, std::int64_t limit, const Settings& s
 /// What a processor is taken to cut images into, where config.json does not say it.
 std::string assumed_tiles(const Config& config, const Config& vision) {
   const bool is_llama4 = type_of(vision) == "llama4_vision_model";
+  if (is_moonvit(vision))
+    return fmt::format("the processor is taken to be the published one, with images of {} patches",
+                       with_commas(most_moonvit_patches(vision)));
   if (is_idefics3(vision))
     return "the processor is taken to be the published one, which cuts images into 16 tiles";
   if (!is_llama4 && !(is_internvl(vision) && config.is_null("max_dynamic_patch"))) return {};

@@ -284,6 +284,7 @@ constexpr auto kTextParts = std::to_array<TextPart>({
     {"qwen3", "Qwen3ForCausalLM"},
     {"qwen3_moe", "Qwen3MoeForCausalLM"},
     {"internlm2", "InternLM2ForCausalLM"},
+    {"deepseek_v3", "DeepseekV3ForCausalLM"},
     {"gemma", "GemmaForCausalLM"},
     {"gemma2", "Gemma2ForCausalLM"},
 });

@@ -10,6 +10,7 @@
 #include "framework/vllm/models/idefics3_encoder.h"
 #include "framework/vllm/models/internvl_encoder.h"
 #include "framework/vllm/models/llama4_encoder.h"
+#include "framework/vllm/models/moonvit_encoder.h"
 #include "framework/vllm/models/vision.h"
 #include "model/type_of.h"
 
@@ -263,6 +264,7 @@ std::vector<Tensor> run_encoders(const Runtime& runtime, const Encoders& encoder
   const std::string tower = type_of(vision);
   if (is_internvl(vision)) return run_internvl_encoder(runtime, encoders);
   if (is_idefics3(vision)) return run_idefics3_encoder(runtime, encoders);
+  if (is_moonvit(vision)) return run_moonvit_encoder(runtime, encoders);
   if (tower == "gemma4_vision") return run_gemma4_encoder(runtime, encoders);
   if (tower == "llama4_vision_model") return run_llama4_encoder(runtime, encoders);
   return EncoderRun(runtime, encoders).run();

@@ -3,6 +3,7 @@
 
 #include "framework/vllm/models/idefics3_encoder.h"
 #include "framework/vllm/models/internvl_encoder.h"
+#include "framework/vllm/models/moonvit_encoder.h"
 #include "framework/vllm/models/tower_maker.h"
 #include "model/type_of.h"
 
@@ -165,6 +166,7 @@ void make_vision_tower(const Place& place, std::span<const Dims> otherwise) {
   const std::string whole = type_of(text);
   if (is_internvl(c)) return make_internvl_tower(place);
   if (is_idefics3(c)) return make_idefics3_tower(place);
+  if (is_moonvit(c)) return make_moonvit_tower(place);
   TowerMaker maker(place);
   if (type == "siglip_vision_model" && whole.starts_with("gemma3"))
     gemma3(maker, c, text);
