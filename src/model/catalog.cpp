@@ -19,10 +19,6 @@ bool before(std::string_view a, std::string_view b) {
                                       [&](char x, char y) { return lower(x) < lower(y); });
 }
 
-std::string_view last_part(const CatalogEntry& entry) {
-  return entry.id.substr(entry.id.find('/') + 1);
-}
-
 bool is_same(std::string_view a, std::string_view b) { return !before(a, b) && !before(b, a); }
 
 /// The row of another model that is the same, by its id or by its last part.
@@ -52,17 +48,17 @@ const CatalogEntry* find_model(std::string_view name) {
 
   const auto order = data::models_by_last_part();
   const auto part_before = [&](std::uint16_t i, std::string_view part) {
-    return before(last_part(rows[i]), part);
+    return before(last_part(rows[i].id), part);
   };
   const auto first = std::lower_bound(order.begin(), order.end(), name, part_before);
-  if (first == order.end() || before(name, last_part(rows[*first]))) return find_same(name);
-  const bool unique = first + 1 == order.end() || before(name, last_part(rows[*(first + 1)]));
+  if (first == order.end() || before(name, last_part(rows[*first].id))) return find_same(name);
+  const bool unique = first + 1 == order.end() || before(name, last_part(rows[*(first + 1)].id));
   return unique ? &rows[*first] : nullptr;
 }
 
 std::string model_suggestion(std::string_view name) {
   const CatalogEntry* const base = base_of(name);
-  const bool is_all = base && last_part(*base).size() == name.size() - (name.rfind('/') + 1);
+  const bool is_all = base && last_part(base->id).size() == name.size() - (name.rfind('/') + 1);
   if (base && is_all) return "did you mean " + std::string(base->id) + "?";
   if (base)
     return "if it is made from " + std::string(base->id) +
@@ -70,7 +66,7 @@ std::string model_suggestion(std::string_view name) {
   std::vector<std::string_view> names;
   const bool whole = name.find('/') != std::string_view::npos;
   for (const CatalogEntry& entry : data::models())
-    names.push_back(whole ? entry.id : last_part(entry));
+    names.push_back(whole ? entry.id : last_part(entry.id));
   const std::string_view near = nearest(name, names);
   if (near.empty()) return "see memtape models";
   const auto at =

@@ -37,6 +37,9 @@ std::span<const CatalogEntry> model_catalog();
 /// is none.
 const CatalogEntry* find_model(std::string_view name);
 
+/// What stands behind the owner in a hub id: "Llama-3.1-8B".
+inline std::string_view last_part(std::string_view id) { return id.substr(id.rfind('/') + 1); }
+
 /// The model from which one of that name may be made, "did you mean meta-llama/Llama-3.1-8B?", or
 /// "see memtape models" if no name is near.
 std::string model_suggestion(std::string_view name);

@@ -10,8 +10,6 @@
 namespace memtape::vllm {
 namespace {
 
-std::string_view last_part(std::string_view id) { return id.substr(id.rfind('/') + 1); }
-
 /// Checkpoints of the catalog that are named after the model and are quantized.
 std::vector<std::string_view> quantized_checkpoints(std::string_view id) {
   const std::string start = std::string(last_part(id)) + "-";
