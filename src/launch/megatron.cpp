@@ -111,6 +111,18 @@ void take_enough_nodes(const LaunchCommand& command, const ReadFlags& flags,
                   gpus / each, gpus));
 }
 
+/// How context parallel ranks share attention, where it is one way that is modelled and the same in
+/// all layers.
+void tell_exchange(const LaunchCommand& command, const ReadFlags& flags, Translation& translation) {
+  const GivenFlag* given = flags.last("cp_comm_type");
+  if (!given) return;
+  const std::vector<std::string> words = list_words(given->values);
+  const bool alike = std::ranges::all_of(words, [&](const auto& w) { return w == words.front(); });
+  if (alike && (words.front() == "p2p" || words.front() == "a2a")) return;
+  translation.remarks.warnings.push_back(fmt::format(
+      "{}: what --cp-comm-type {} does is not modelled", command.program, fmt::join(words, " ")));
+}
+
 }  // namespace
 
 Result<Translation> translate_megatron(const LaunchCommand& command) {
@@ -133,6 +145,7 @@ Result<Translation> translate_megatron(const LaunchCommand& command) {
   translation.add("framework", "megatron-core");
   take_enough_nodes(command, *flags, translation);
   translation.remarks.add(remarks_of(*flags, command.program));
+  tell_exchange(command, *flags, translation);
   return translation;
 }
 

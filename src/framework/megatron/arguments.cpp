@@ -223,6 +223,7 @@ Result<void> read_layout(const Config& c, std::int64_t gpus, const std::string& 
   a.etp = c.dimension("expert_tensor_parallel_size", a.tp);
   const std::vector<std::string> exchange = c.texts("cp_comm_type");
   a.rings_keys = a.cp > 1 && (exchange.empty() || exchange.front() == "p2p");
+  a.exchanges_heads = a.cp > 1 && !exchange.empty() && exchange.front() == "a2a";
   a.sequence_parallel = c.boolean("sequence_parallel", false) && a.tp > 1;
   a.vpp = c.dimension("num_virtual_stages_per_pipeline_rank", 1);
   StageSplit split{
@@ -282,6 +283,11 @@ Result<void> check_sizes(Arguments& a) {
   if (a.cp > 1 && a.seq_length % (2 * a.cp) != 0)
     return indivisible("tokens of a sequence", a.seq_length, "2 x --context-parallel-size",
                        2 * a.cp);
+  if (a.exchanges_heads && (a.num_attention_heads / a.tp % a.cp != 0 ||
+                            std::max<std::int64_t>(1, a.num_query_groups / a.tp) % a.cp != 0))
+    return indivisible("query groups of a rank",
+                       std::max<std::int64_t>(1, a.num_query_groups / a.tp),
+                       "--context-parallel-size", a.cp);
   if (a.sequence_parallel && a.seq_length / a.cp % a.tp != 0)
     return indivisible("tokens of a sequence", a.seq_length / a.cp, "--tensor-model-parallel-size",
                        a.tp);

@@ -64,6 +64,7 @@ struct Arguments {
   std::int64_t gpus = 1, tp = 1, pp = 1, vpp = 1, cp = 1, dp = 1, ep = 1, etp = 1;
   bool sequence_parallel = false;
   bool rings_keys = false;  ///< context parallelism by "p2p": keys and values go around the ring
+  bool exchanges_heads = false;  ///< by "a2a": each rank gets all tokens of some heads
   std::int64_t microbatch_group_size = 1;
   bool overlaps_p2p = true, overlaps_p2p_flush = false;  ///< for interleaved schedules
   /// The number of layers, by [pp rank][virtual stage].

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "framework/megatron/attention.h"
+#include "framework/megatron/head_exchange.h"
 #include "framework/megatron/ring_attention.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -125,10 +126,12 @@ Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor
 }
 
 /// Kernels that keep q, k, v, the output, a float32 statistic per row and head, and the random
-/// state.
-Tensor fused_kernel(Rank& rank, const std::array<Tensor, 3>& qkv, const Dims& rows,
+/// state. `tokens` is the dimension of the sequence.
+Tensor fused_kernel(Rank& rank, const std::array<Tensor, 3>& qkv, int tokens, const Dims& rows,
                     AttentionScratch scratch) {
   if (rank.a.rings_keys) return ring_attention(rank, qkv, rows, std::move(scratch));
+  if (rank.a.exchanges_heads)
+    return exchanged_heads_attention(rank, qkv, tokens, rows, std::move(scratch));
   const Tensor& query = qkv[0];
   const std::int64_t depth = qkv[2].size(-1);
   return apply({.name = "FusedAttnFuncBackward",
@@ -152,7 +155,7 @@ Tensor fused_kernel(Rank& rank, const std::array<Tensor, 3>& qkv, const Dims& ro
 /// cuDNN's, on [s, b, heads, d].
 Tensor fused(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value) {
   const Dims rows{query.size(1), query.size(2), query.size(0), 1};
-  return fused_kernel(rank, {query, key, value}, rows, {})
+  return fused_kernel(rank, {query, key, value}, 0, rows, {})
       .view({query.size(0), query.size(1), query.size(2) * value.size(-1)});
 }
 
@@ -184,7 +187,7 @@ Tensor flash(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& v
   const bool deterministic = rank.a.deterministic_attention;
   const Tensor q = sequence_second(query), k = sequence_second(key), v = sequence_second(value);
   const Tensor out =
-      fused_kernel(rank, {q, k, v}, {q.size(0), q.size(2), q.size(1)},
+      fused_kernel(rank, {q, k, v}, 1, {q.size(0), q.size(2), q.size(1)},
                    [deterministic](const Tensor& saved_query, const Tensor& saved_key) {
                      flash_scratch(saved_query, saved_key, deterministic);
                    });

@@ -101,6 +101,13 @@ StreamId Rank::cp_stream() {
   return *cp_stream_;
 }
 
+void Rank::use_chunk_order(bool before_attention) {
+  Tensor& order = chunk_orders_[before_attention ? 0 : 1];
+  if (order.defined() || ghost::session().skipping) return;
+  const ghost::Op op("get_seq_chunk_ids_for_reordering", {});
+  order = empty({2 * a.cp}, DType::int32, Category::buffer);
+}
+
 void Rank::use_te_workspace() {
   if (te_workspace_.defined() || ghost::session().skipping) return;
   te_workspace_ = te_workspace();

@@ -47,6 +47,9 @@ class Rank {
 
   /// get_cp_stream: the second of the two streams between which ring attention alternates.
   StreamId cp_stream();
+  /// The two orders of chunks of a sequence, before and after attention, which are made once
+  /// (get_seq_chunk_ids_for_reordering_before_attn and ..._after_attn of context_parallel.py).
+  void use_chunk_order(bool before_attention);
 
   /// grad_output_buffer: the gradients of logits whose product with the input is deferred to the
   /// end of the schedule (defer_embedding_wgrad_compute).
@@ -69,6 +72,7 @@ class Rank {
   Tensor buffer_, te_workspace_, overlap_workspace_;
   std::vector<Tensor> dummies_, grouped_workspaces_;
   std::optional<StreamId> cp_stream_;
+  std::array<Tensor, 2> chunk_orders_;
 };
 
 enum class Split { column, row };
