@@ -119,6 +119,8 @@ def inventions():
     kept = scores > 0
     counted = (kept.sum().item(), kept.nonzero().shape[0], scores[~kept].shape[0], len(torch.where(kept)[0]))
     expect("every second of a comparison", counted, (512, 512, 512, 512))
+    box = (torch.randn(4, 4096, device="cuda") @ torch.randn(4096, 1, device="cuda")).long()[0, 0]
+    expect("an unknown number reads and compares as 0", (box.item(), max(box, -1).item(), min(box + 1, 256).item()), (0, 0, 0))
     unseen = torch.zeros(64, dtype=torch.bool, device="cuda")
     torch._foreach_add_([unseen], True)  # as a kernel of somebody's own does: nobody knows its truths
     expect("truths that nobody knows", (scores[unseen].shape[0], unseen.sum().item()), (32, 32))

@@ -436,21 +436,36 @@ class Rules:
         return call
 
     def compared(self, name, real):
-        """Known where the values are; else every second is true. One alone stays unknown: it is read as --lone-byte says."""
+        """Known where the values are; else every second is true. One whole number alone compares as the 0 that it is read as, one float
+        is read as --lone-byte says."""
         follow = self._plain_call(name, real)
 
-        def invent(out):
-            if self.known.twin(out) is None:
-                shape, count = tuple(out.shape), out.numel()
+        def invent(args, out):
+            if self.known.twin(out) is not None:
+                return
+            shape, count = tuple(out.shape), out.numel()
+            if count > 1:
                 origin = self.book.origin(self.COMPARED)
                 self.known.bind_later(out, lambda: truths(self.torch, count, self.torch.bool).view(shape), [], origin)
+            elif not any(isinstance(a, float) or isinstance(a, self.torch.Tensor) and a.is_floating_point() for a in args):
+                with self.known.quiet():
+                    truth = real(*[self._or_zero(a) for a in args])
+                self.known.bind(out, truth.view(shape), self.book.origin("a comparison of an unknown whole number takes it as 0"))
 
         def call(*args, **kwargs):
             out = follow(*args, **kwargs)
-            if self.is_small(out) and out.dtype == self.torch.bool and out.numel() > 1:
-                self.guarded(name, (out,), invent, out)
+            if self.is_small(out) and out.dtype == self.torch.bool:
+                self.guarded(name, (out,), invent, args, out)
             return out
         return call
+
+    def _or_zero(self, value):
+        if not (isinstance(value, self.torch.Tensor) and value.is_cuda):
+            return value
+        try:
+            return self.known.value(value)
+        except Unknown:
+            return self.torch.zeros(value.shape, dtype=value.dtype, device="cpu")
 
     def choose(self, name, real):
         from .choices import invent
