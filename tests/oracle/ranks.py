@@ -48,8 +48,8 @@ def tensors():
 
 
 def objects():
-    mine = {"rank": me, "name": "x" * (1 + 700 * me)}
-    right = [{"rank": 0, "name": "x"}, {"rank": 1, "name": "x" * 701}]
+    mine = {"rank": me, "name": "x" * (1 + 70000 * me)}
+    right = [{"rank": 0, "name": "x"}, {"rank": 1, "name": "x" * 70001}]
     every = [None, None]
     dist.all_gather_object(every, mine)
     expect("objects", every, right)

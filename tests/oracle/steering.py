@@ -83,6 +83,10 @@ def in_place():
     later = wide + 1
     wide.fill_(5)
     expect("put off, and then changed under it", (later.sum().item(), wide.sum().item()), (8192, 5 * 8192))
+    freed = torch.zeros(4096, dtype=torch.long, device="cuda")
+    freed.untyped_storage().resize_(0)  # as FSDP frees a gathered parameter, whose storage lives on
+    now = torch.arange(4096, device="cuda") + 1
+    expect("what lies there now", (now[7].item(), now.data_ptr() != 0), (8, True))
     known = torch.ones(2, dtype=torch.long, device="cuda")
     torch._foreach_add_([known], 1)  # passes us by: its value is not 1
     expect("changed unseen is unknown", known.tolist(), [0, 0])

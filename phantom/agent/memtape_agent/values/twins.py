@@ -78,7 +78,7 @@ class Twins:
         row = self._rows.get(address)
         if row is None:
             return None
-        if row.storage.expired() or version_of(tensor) > row.version:
+        if row.storage.expired() or row.storage.cdata != tensor.untyped_storage()._cdata or version_of(tensor) > row.version:
             del self._rows[address]
             return None
         return row
@@ -172,7 +172,9 @@ class Twins:
     def _new(self, tensor, origin):
         storage = tensor.untyped_storage()
         row = Twin(self._weak(storage), storage.nbytes(), tensor, origin)
-        self._rows[self._address(tensor)] = row
+        address = self._address(tensor)
+        self._rows.pop(address, None)  # so that the rows are in the order of their making
+        self._rows[address] = row
         if len(self._rows) > self._sweep_at:
             self._rows = {a: r for a, r in self._rows.items() if not r.storage.expired()}
             self._sweep_at = 2 * len(self._rows) + _SWEEP
@@ -210,7 +212,7 @@ class Twins:
             found = [(a, r) for a, r in self._rows.items() if a <= address and address + size <= a + r.size and not r.storage.expired()]
             if not found:
                 return None
-            start, row = found[0]
+            start, row = found[-1]  # FSDP resizes a storage to nothing: its older row lies where something else is now
         if row.storage.expired() or address + size > start + row.size:
             return None
         owner = row.owner()
