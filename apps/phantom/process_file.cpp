@@ -102,7 +102,12 @@ Result<ProcessFile> read_process_file(const std::filesystem::path& path) {
                       .entries = {},
                       .reads = {},
                       .inventions = {},
-                      .warnings = {}};
+                      .warnings = {},
+                      .rank = static_cast<int>(whole(json, "rank")),
+                      .is_rank = whole(json, "world") > 1,
+                      .finished = !json.contains("finished") || json["finished"] == true,
+                      .stopped = json.contains("stopped") && json["stopped"] == true,
+                      .died = word(json, "died")};
   for (const ProcessJson& device : part(json, "devices"))
     process.entries.push_back(entry(json, device));
   for (const ProcessJson& row : part(json, "reads"))

@@ -18,6 +18,11 @@ struct ProcessFile {
   std::vector<report::DataRead> reads;
   std::vector<report::Invention> inventions;
   std::vector<std::string> warnings;
+  int rank = 0;
+  bool is_rank = false;  ///< of several
+  bool finished = true;  ///< it has come to its report, and is not only known by its last step
+  bool stopped = false;  ///< by --stop-after
+  std::string died;      ///< the error that ended it
 };
 
 Result<ProcessFile> read_process_file(const std::filesystem::path& path);

@@ -23,6 +23,8 @@ using phantom::LedgerLayout;
 
 /// The exit code of a program that was ended because it waited for a value that never comes.
 constexpr int kWaitsForEver = 3;
+/// That of a run which says 0 although a rank of it died.
+constexpr int kRankDied = 1;
 
 LedgerLayout* make_ledger(const fs::path& folder) {
   const int file =
@@ -108,6 +110,18 @@ void add_process(ProcessFile&& process, report::PhantomRun& run) {
       run.warnings.push_back(warning);
 }
 
+/// The other ranks of a phantom go on without one that died, since no collective waits, and the
+/// launcher may end well: what is reported then is no run of the program.
+void tell_dead_ranks(const std::vector<ProcessFile>& processes, report::PhantomRun& run) {
+  const bool stopped = std::ranges::any_of(processes, &ProcessFile::stopped);
+  for (const ProcessFile& p : processes) {
+    if (!p.is_rank || (p.died.empty() && (p.finished || stopped))) continue;
+    run.warnings.push_back(fmt::format("rank {} died: {}", p.rank,
+                                       p.died.empty() ? "it was ended from outside" : p.died));
+    if (run.exit_code == 0) run.exit_code = kRankDied;
+  }
+}
+
 }  // namespace
 
 Result<RunFolder> RunFolder::make() {
@@ -143,13 +157,16 @@ void RunFolder::read_into(report::PhantomRun& run) const {
   for (const auto& entry : fs::directory_iterator(path_, ignored))
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   std::ranges::sort(files);
+  std::vector<ProcessFile> processes;
   for (const fs::path& file : files) {
     Result<ProcessFile> process = read_process_file(file);
     if (process)
-      add_process(std::move(*process), run);
+      processes.push_back(std::move(*process));
     else
       run.warnings.push_back(process.error().line());
   }
+  tell_dead_ranks(processes, run);
+  for (ProcessFile& process : processes) add_process(std::move(process), run);
   std::ranges::sort(run.entries, {},
                     [](const report::RunEntry& e) { return std::tuple(e.rank, e.gpu, e.pid); });
   std::ranges::sort(run.reads, std::greater<>(), &report::DataRead::largest);

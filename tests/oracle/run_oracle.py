@@ -116,8 +116,17 @@ def page():
     return right and levels["optimizer_state"] >= 2 * weights, json.dumps([data["notes"], levels])
 
 
+def dead_rank():
+    """Nobody waits for a rank that died; the launcher says 0, and the run says 1 and names the rank."""
+    code, out, err = run(memtape, "run", "--json", "--gpus", "2", "--", python, HERE / "dead_rank.py")
+    return code == 1 and "rank 1 died: ValueError: no more data" in json.loads(out)["warnings"], tail(out, err)
+
+
 def exit_codes():
-    wanted = [(["--", python, "-c", "raise SystemExit(5)"], 5), (["--", "no-such-command"], 2),
+    own_path = ("import os, subprocess, sys; raise SystemExit(subprocess.call([sys.executable, '-c', 'import sys; "
+                "raise SystemExit(\"memtape_agent\" not in sys.modules)'], env={**os.environ, 'PYTHONPATH': '/nowhere'}))")
+    wanted = [(["--", python, "-c", own_path], 0),
+              (["--", python, "-c", "raise SystemExit(5)"], 5), (["--", "no-such-command"], 2),
               (["--", python, "-c", "import os; os.kill(os.getpid(), 9)"], 137),
               (["--", python, "-c", "import torch; torch.empty(10**12, device='cuda')"], 1),
               (["--", python, "-c", "import torch; torch.zeros(1, device='cuda:1')"], 1),
@@ -139,7 +148,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
     tests = [("programs", programs), ("steering", steering), ("ranks", ranks), ("waiting", waiting),
-             ("host model", host_model), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes)]
+             ("host model", host_model), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes), ("dead rank", dead_rank)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = left_out = 0
 

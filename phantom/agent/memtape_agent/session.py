@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One process's watch over torch, and the file it leaves: process-PID.json in the run's folder."""
 import atexit
+import functools
 import json
 import os
 import re
@@ -27,7 +28,7 @@ class Session:
         self._step_peaks = {}  # device -> peaks of the present step
         self._steps = []  # [{device: peaks}]
         self._steady = {}
-        self._ooms, self._problems = [], []
+        self._ooms, self._problems, self._died = [], [], ""
         self._book = None
         self._written = 0.0
         self._reads = None
@@ -36,6 +37,7 @@ class Session:
         torch.cuda._lazy_call(self._guarded(self._cuda_is_ready))
         atexit.register(self.finish)
         self._finish_before(os, "_exit")
+        self._note_errors()
 
     def _finish_before(self, module, name):
         """Processes that Python's multiprocessing forks end without running exit handlers."""
@@ -45,6 +47,17 @@ class Session:
             self.finish()
             real(*args)
         setattr(module, name, ending)
+
+    def _note_errors(self):
+        """What ends a rank is in its report, because the others do not wait for it."""
+        real = sys.excepthook
+
+        @functools.wraps(real)
+        def ended(kind, error, trace):
+            if not issubclass(kind, KeyboardInterrupt):
+                self._died = ("%s: %s" % (kind.__name__, error)).split("\n")[0][:300]
+            real(kind, error, trace)
+        sys.excepthook = ended
 
     def follow_values(self):
         """Small tensors keep their values; without it every copy to the host gives zeros."""
@@ -119,7 +132,7 @@ class Session:
     def _figures(self):
         stats = {d: self._peaks.raw(d) for d in self._in_use()}
         return {"pid": self._pid, "argv": sys.argv[:1], "python": sys.version.split()[0], "torch": self._torch.__version__,
-                "rank": _rank(), "stopped": bool(settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER),
+                "rank": _rank(), "world": _world(), "finished": not self._ready, "died": self._died, "stopped": bool(settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER),
                 "step": self._phases.step, "phase": self._phases.phase, "problems": self._problems, "warnings": cudnn.warnings(), "out_of_memory": self._ooms,
                 "reads": self._reads.table() if self._reads else [], "invented": self._book.table() if self._book else [], "backend": self._backend,
                 "devices": [self._figures_of(d, stats[d]) for d in sorted(stats)]}
@@ -179,6 +192,12 @@ class Session:
             device = fullest["device"]
             tape = step_tape.tape_of(snapshot, device, self._marks, step_tape.moves(self._peaks.raw(device)))
             step_tape.write(os.path.join(settings.RUN_FOLDER, "process-%d.tape" % self._pid), tape)
+
+
+def _world():
+    """How many ranks a launcher has said there are; 1 for one that this process plays alone."""
+    world = next((os.environ[n] for n in ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE") if os.environ.get(n, "").isdigit()), "1")
+    return 1 if settings.SOLO else int(world)
 
 
 def _rank():
