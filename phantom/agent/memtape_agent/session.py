@@ -16,7 +16,7 @@ from .reads import Reads
 from . import values
 
 _MOST_STEPS, _MOST_OOMS = 1000, 5
-_SECONDS_BETWEEN_FILES = 0.5  # of a watched run; on a phantom every step leaves its figures
+_SECONDS_BETWEEN_FILES = 0.5 if settings.WATCH else 0.2  # a process that is killed leaves figures no older than that
 
 
 class Session:
@@ -114,7 +114,7 @@ class Session:
             self._steady = {d: self._peaks.now(d) for d in self._in_use()}
             if self._marks:
                 self._guarded(self._marks.step_done)(self._phases.step - 1, self._in_use())
-            if not settings.WATCH or time.monotonic() - self._written > _SECONDS_BETWEEN_FILES:
+            if time.monotonic() - self._written > _SECONDS_BETWEEN_FILES:
                 self._guarded(self._write)(self._figures())
         native.mark(self._phases.step, self._phases.phase)
         if settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER:

@@ -9,7 +9,6 @@ from .twins import DRAWN, Source, Unknown
 
 _MOST_WHOLE = 1 << 24  # elements of integers and truths that are followed
 _MOST_FLOAT = 4096  # of floats: learning rates, scales, counts, timesteps
-_LATER = 16384  # bytes above which a call is put off
 
 
 class Rules:

@@ -7,7 +7,7 @@ In-place ops that pass us by raise the tensor's version, and an outdated twin is
 """
 import weakref
 
-_AT_ONCE = 16384  # bytes; results up to that are computed when they come up
+_AT_ONCE = 512  # bytes; results up to that are computed when they come up
 _DEEPEST = 40  # calls that may be put off behind one another
 _SWEEP = 512
 
