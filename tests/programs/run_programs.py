@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -59,8 +60,7 @@ def judged(code, out, entry):
     peak = max([rank["peak_allocated_bytes"] for rank in report["ranks"]], default=0)
     why = ("exit code %d" % code if code else "%d ranks" % len(report["ranks"]) if len(report["ranks"]) != entry.get("gpus", 1)
            else "%d steps, not %d" % (steps, entry["steps"]) if steps < entry["steps"] else "")
-    invented = sorted({row["what"].split(" of unknown")[0].split(" spreads")[0].split(" draws")[0].split(" leaves")[0]
-                       for row in report["invented"] if row["reads"]})
+    invented = sorted({re.split(" of (?:an )?unknown| spreads| draws| leaves", row["what"])[0] for row in report["invented"] if row["reads"]})
     return {"runs": not why, "why": why, "steps": steps, "peak": peak, "invented": invented}
 
 
