@@ -4,6 +4,7 @@ import os
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives
 
 failures = []
 
@@ -42,6 +43,9 @@ def tensors():
         heard = torch.empty_like(mine)
         dist.recv(heard, 0)
         expect("heard", heard.tolist(), [1, 10])
+    functional = torch.distributed._functional_collectives
+    expect("a sum as an operator", functional.all_reduce(mine, "sum", dist.group.WORLD).tolist(), [3, 30])
+    expect("gathered by one", functional.all_gather_tensor(mine, 0, dist.group.WORLD).tolist(), [1, 10, 2, 20])
     unknown = torch.randn(8, 4096, device="cuda") @ torch.randn(4096, 8, device="cuda")
     dist.all_reduce(unknown)
     expect("what nobody knows", unknown[0, 0].item(), 0.0)

@@ -19,8 +19,7 @@ def install(torch, imbalance, solo):
     known = twins.Twins(torch, book)
     by = rules.Rules(torch, known, book)
     functions.follow_all(torch, by)
-    collectives.carry_values(torch, by, solo)
-    book.kept = operators.forestall_all(torch, by)
+    book.kept = collectives.carry_values(torch, by, solo), operators.forestall_all(torch, by)
     pauses.watch(torch, known)
     answers.give(known)
     return book

@@ -119,15 +119,55 @@ _METHODS = {
 }
 
 
+# The same as operators (torch.distributed._functional_collectives, DTensor), which make a new tensor and name the group last.
+
+def _functional(name, call, tensor, rest):
+    """How the value of what comes out is made."""
+    call.send(tensor)
+    like = _like(tensor)
+    if name == "all_reduce":
+        return lambda: _reduced(call.torch, rest[0], call.all(like))
+    if name == "broadcast":
+        return lambda: call.of(rest[0], like)
+    return lambda: call.torch.cat(call.all(like))  # all_gather_into_tensor, along the first dimension
+
+
+def _carry_functional(torch, post, name, library, beyond):
+    from torch.distributed import distributed_c10d
+    operator = getattr(torch.ops._c10d_functional, name).default
+    redispatch, guarded, known = operator._handle.redispatch_boxed, post.rules.guarded, post.rules.known
+
+    def begun(tensor, rest):
+        return _functional(name, Call(post, distributed_c10d._resolve_process_group(rest[-1])), tensor, rest)
+
+    def bind(out, make):
+        known.overlay(out, make, put_off=not post.solo)
+        native.forget(out)
+
+    def collective(keyset, tensor, *rest):
+        make = guarded(name, (), begun, tensor, rest) if tensor.is_cuda and post.travels(tensor) else None
+        out = redispatch(keyset & beyond, tensor, *rest)
+        if make is not None and post.travels(out):
+            guarded(name, (out,), bind, out, make)
+        return out
+    library.impl(name, collective, "BackendSelect", with_keyset=True)
+
+
 def carry_values(torch, rules, solo):
+    """What holds as long as it is kept."""
     if not torch.distributed.is_available():
-        return
+        return None
     post = Post(torch, rules, solo)
     kind = torch.distributed.ProcessGroup
     for name, (rule, deciding) in _METHODS.items():
         setattr(kind, name, _carried(getattr(kind, name), name, rule, deciding, post))
     for name in ("send", "recv"):
         setattr(kind, name, _sent(getattr(kind, name), name, post))
+    library = torch.library.Library("_c10d_functional", "IMPL")
+    beyond = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
+    for name in ("all_reduce", "broadcast", "all_gather_into_tensor"):
+        _carry_functional(torch, post, name, library, beyond)
+    return library
 
 
 def _carried(real, name, rule, deciding, post):
