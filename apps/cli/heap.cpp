@@ -33,8 +33,17 @@ void prepare_heap() {
   if (const std::uintptr_t end = heap_end(); end > first)
     madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
+
+void give_back_what_is_freed() {
+  constexpr int kLargeBlock = 1 << 17, kManyBlocks = 1 << 16, kUnused = 1 << 20;
+  mallopt(M_MMAP_MAX, kManyBlocks);
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  mallopt(M_TRIM_THRESHOLD, kUnused);
+  mallopt(M_TOP_PAD, kLargeBlock);
+}
 #else
 void prepare_heap() {}
+void give_back_what_is_freed() {}
 #endif
 
 }  // namespace memtape::cli

@@ -10,4 +10,7 @@ namespace memtape::cli {
 /// Call it once, before anything else. It does nothing if the C library is not glibc.
 void prepare_heap();
 
+/// The opposite, for a service, which lives long and holds little: what is freed is given back.
+void give_back_what_is_freed();
+
 }  // namespace memtape::cli

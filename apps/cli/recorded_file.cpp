@@ -93,6 +93,9 @@ Result<std::string> rest_of(ByteStream& stream, std::size_t limit, const std::st
 Result<RecordedFile> RecordedFile::open(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return bad_input("is a directory", path);
+  if (std::filesystem::is_fifo(path, ignored) && !path.starts_with("/dev/fd/") &&
+      !path.starts_with("/proc/"))  // "<(...)" of a shell, which somebody writes to
+    return bad_input("is a named pipe, not a file", path, "write what comes out of it to a file");
   errno = 0;
   const std::string name = path == "-" ? "standard input" : path;
   gzFile file = path == "-" ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb");

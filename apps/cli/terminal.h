@@ -10,6 +10,7 @@
 
 #include "answer/exit_code.h"
 #include "base/result.h"
+#include "report/style.h"
 
 namespace memtape::cli {
 
@@ -20,6 +21,7 @@ class Terminal {
   struct Look {
     bool colour = false;
     int width = 80;
+    bool draws = true;  ///< false: text alone, for a reader that is a program
   };
 
   Terminal(std::FILE* output, std::FILE* errors, Look look)
@@ -30,6 +32,8 @@ class Terminal {
 
   bool colour() const { return look_.colour; }
   int width() const { return look_.width; }
+  bool draws() const { return look_.draws; }
+  report::Style style() const { return {.colour = look_.colour, .draws = look_.draws}; }
 
   void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), output_); }
 

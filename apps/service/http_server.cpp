@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <list>
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
@@ -19,12 +21,16 @@
 #include <fmt/format.h>
 
 #include "answer/exit_code.h"
+#include "large_bodies.h"
 
 namespace memtape::service {
 namespace {
 
 constexpr int kIdleSeconds = 30;
 constexpr ev_ssize_t kHeaderBytes = 16 << 10;
+constexpr timeval kLookAfter{0, 200'000};
+/// As nginx counts a request whose client went away. Nobody reads it.
+constexpr int kClientWentAway = 499;
 
 std::string_view method_of(evhttp_request* request) {
   switch (evhttp_request_get_command(request)) {
@@ -46,7 +52,7 @@ HttpRequest read(evhttp_request* request) {
   }
   evbuffer* body = evhttp_request_get_input_buffer(request);
   read.body.resize(evbuffer_get_length(body));
-  evbuffer_copyout(body, read.body.data(), read.body.size());
+  evbuffer_remove(body, read.body.data(), read.body.size());  // which frees what was copied
   return read;
 }
 
@@ -58,6 +64,16 @@ void send(evhttp_request* request, const HttpResponse& response) {
   evbuffer* body = evhttp_request_get_output_buffer(request);
   evbuffer_add(body, response.body.data(), response.body.size());
   evhttp_send_reply(request, response.status, nullptr, nullptr);
+}
+
+/// Whether the client closed its side of the connection, after which it gets no answer.
+bool has_gone(evhttp_request* request) {
+  evhttp_connection* connection = evhttp_request_get_connection(request);
+  if (!connection) return true;
+  char one = 0;
+  const int socket = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+  const ssize_t count = ::recv(socket, &one, 1, MSG_PEEK | MSG_DONTWAIT);
+  return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 timeval until(AnswerProcess::Clock::time_point deadline) {
@@ -80,6 +96,11 @@ class HttpServer::Loop {
     base_.reset(event_base_new());
     http_.reset(base_ ? evhttp_new(base_.get()) : nullptr);
     if (!http_) return failed("cannot make an event loop");
+    bodies_ = std::make_unique<LargeBodies>(base_.get());
+    evhttp_set_bevcb(
+        http_.get(),
+        [](event_base*, void* self) { return static_cast<Loop*>(self)->bodies_->connection(); },
+        this);
     evhttp_set_allowed_methods(http_.get(), EVHTTP_REQ_GET | EVHTTP_REQ_POST);
     evhttp_set_max_body_size(http_.get(), static_cast<ev_ssize_t>(settings_.request_bytes));
     evhttp_set_max_headers_size(http_.get(), kHeaderBytes);
@@ -93,6 +114,10 @@ class HttpServer::Loop {
     if (!socket) return failed(errno ? std::strerror(errno) : "cannot be listened on");
     port_ = port_of(evhttp_bound_socket_get_fd(socket));
     for (const int signal : {SIGINT, SIGTERM}) stop_at(signal);
+    look_after_.reset(event_new(
+        base_.get(), -1, EV_PERSIST,
+        [](evutil_socket_t, short, void* self) { static_cast<Loop*>(self)->look_after(); }, this));
+    event_add(look_after_.get(), &kLookAfter);
     ::signal(SIGPIPE, SIG_IGN);
     return {};
   }
@@ -110,6 +135,7 @@ class HttpServer::Loop {
 
   struct Waiting {
     evhttp_request* request;
+    LargeBodies::Place place;  ///< that of the body, which the work holds
     AnswerProcess::Work work;
   };
 
@@ -145,6 +171,8 @@ class HttpServer::Loop {
   }
 
   void arrived(evhttp_request* request) {
+    evhttp_connection* connection = evhttp_request_get_connection(request);
+    LargeBodies::Place place = bodies_->arrived(evhttp_connection_get_bufferevent(connection));
     auto handled = handler_(read(request));
     if (const auto* response = std::get_if<HttpResponse>(&handled)) return send(request, *response);
     if (waiting_.size() >= settings_.most_waiting)
@@ -152,7 +180,8 @@ class HttpServer::Loop {
                                         "serve-http", "ask again later"},
                                        503));
     evhttp_request_own(request);
-    waiting_.push_back({request, std::move(std::get<AnswerProcess::Work>(handled))});
+    waiting_.push_back(
+        {request, std::move(place), std::move(std::get<AnswerProcess::Work>(handled))});
     start_waiting();
   }
 
@@ -160,9 +189,27 @@ class HttpServer::Loop {
     while (!waiting_.empty() && running_.size() < static_cast<std::size_t>(settings_.workers)) {
       Waiting next = std::move(waiting_.front());
       waiting_.pop_front();
-      start(std::move(next));
+      has_gone(next.request) ? drop(next.request) : start(std::move(next));
     }
   }
+
+  /// Nothing is computed, or goes on being computed, for a client that went away.
+  void look_after() {
+    bodies_->look_after();
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+      const bool gone = has_gone(at->request);
+      if (gone) drop(at->request);
+      at = gone ? waiting_.erase(at) : std::next(at);
+    }
+    for (auto at = running_.begin(); at != running_.end();) {
+      const bool gone = has_gone(at->request);
+      if (gone) drop(at->request);
+      at = gone ? running_.erase(at) : std::next(at);
+    }
+    start_waiting();
+  }
+
+  void drop(evhttp_request* request) { reply(request, {.status = kClientWentAway, .body = {}}); }
 
   void start(Waiting next) {
     Result<AnswerProcess> process = AnswerProcess::start(next.work, settings_.limits);
@@ -205,8 +252,10 @@ class HttpServer::Loop {
   Handler handler_;
   int port_ = 0;
   std::unique_ptr<event_base, Freed> base_;
-  std::unique_ptr<evhttp, Freed> http_;
+  std::unique_ptr<LargeBodies> bodies_;
+  std::unique_ptr<evhttp, Freed> http_;  ///< before `bodies_` and their connections
   std::vector<Event> signals_;
+  Event look_after_;
   std::deque<Waiting> waiting_;
   std::list<Running> running_;
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "answer/echo.h"
 #include "base/text.h"
 
 namespace memtape::service {
@@ -42,6 +43,10 @@ Json text_content(std::string text) {
   return Json::array({{{"type", "text"}, {"text", std::move(text)}}});
 }
 
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 Json McpSession::initialized(const Json& parameters) const {
@@ -65,6 +70,7 @@ Json McpSession::listed() const {
                      {"title", tool.title},
                      {"description", tool.description},
                      {"inputSchema", tool.input},
+                     {"outputSchema", tool.output},
                      {"annotations", {{"readOnlyHint", true}, {"openWorldHint", false}}}});
   return {{"tools", std::move(tools)}};
 }
@@ -75,8 +81,9 @@ Json McpSession::called(const Json& parameters, const Json& id) {
   if (tool == tools_.end()) {
     std::vector<std::string_view> names;
     for (const Tool& known : tools_) names.push_back(known.name);
-    return failure(id, invalid_params,
-                   fmt::format("unknown tool {}; {}", name, suggestion(name, names)));
+    return failure(
+        id, invalid_params,
+        answer::echoed(fmt::format("unknown tool {}; {}", name, suggestion(name, names))));
   }
   const auto arguments = parameters.find("arguments");
   const Json none = Json::object();
@@ -85,8 +92,9 @@ Json McpSession::called(const Json& parameters, const Json& id) {
     return failure(id, invalid_params, "arguments: is not an object");
   Result<ToolAnswer> answer = call_(*tool, given ? *arguments : none);
   if (!answer)
-    return response(id, "result",
-                    {{"content", text_content(answer.error().line())}, {"isError", true}});
+    return response(
+        id, "result",
+        {{"content", text_content(answer::echoed(answer.error()).line())}, {"isError", true}});
   Json result{{"content", text_content(std::move(answer->text))}, {"isError", false}};
   if (answer->structured.is_object()) result["structuredContent"] = std::move(answer->structured);
   return response(id, "result", std::move(result));
@@ -97,7 +105,7 @@ Json McpSession::result_of(const std::string& method, const Json& parameters, co
   if (method == "ping") return response(id, "result", Json::object());
   if (method == "tools/list") return response(id, "result", listed());
   if (method == "tools/call") return called(parameters, id);
-  return failure(id, method_not_found, "unknown method " + method);
+  return failure(id, method_not_found, answer::echoed("unknown method " + method));
 }
 
 std::optional<Json> McpSession::respond(const Json& message) {
@@ -118,10 +126,12 @@ std::optional<Json> McpSession::respond(const Json& message) {
   return result_of(method, given == message.end() ? none : *given, *id);
 }
 
+std::string McpSession::too_long(std::size_t most) {
+  return line(
+      failure(nullptr, invalid_request, fmt::format("a message of more than {} bytes", most)));
+}
+
 std::optional<std::string> McpSession::answer(std::string_view message) {
-  const auto line = [](const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  };
   const Json read = Json::parse(message, nullptr, false);
   if (read.is_discarded()) return line(failure(nullptr, parse_error, "is not JSON"));
   if (!read.is_array()) {

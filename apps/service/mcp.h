@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 
 struct Tool {
   std::string name, title, description;
-  Json input;  ///< the JSON Schema of its arguments
+  Json input;   ///< the JSON Schema of its arguments
+  Json output;  ///< that of its structured answer
 };
 
 /// The answer as text for people and as JSON for programs. `structured` is an object or null.
@@ -38,6 +39,8 @@ class McpSession {
 
   /// The line that answers `message`, or nothing if that is a notification or a response.
   std::optional<std::string> answer(std::string_view message);
+  /// The line for a message of more than `most` bytes, which is not read.
+  static std::string too_long(std::size_t most);
 
  private:
   std::optional<Json> respond(const Json& message);

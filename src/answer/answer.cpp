@@ -8,6 +8,7 @@
 
 #include "answer/catalog_json.h"
 #include "answer/command_words.h"
+#include "answer/echo.h"
 #include "answer/exit_code.h"
 #include "answer/fits.h"
 #include "answer/launch_request.h"
@@ -217,16 +218,16 @@ Answered answer_of(const Error& error, const std::vector<Wanted>& wanted) {
   out.member("schema", "memtape/1");
   out.key("error");
   out.begin_object();
-  out.member("what", error.what);
-  out.member("where", error.where);
-  out.member("hint", error.hint);
+  out.member("what", echoed(error.what));
+  out.member("where", echoed(error.where));
+  out.member("hint", echoed(error.hint));
   out.end_object();
   if (!wanted.empty()) {
     out.key("wanted");
     out.begin_array();
     for (const Wanted& file : wanted) {
       out.begin_object();
-      out.member("name", file.name);
+      out.member("name", echoed(file.name));
       out.member("bytes", file.bytes);
       out.end_object();
     }

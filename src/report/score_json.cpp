@@ -42,6 +42,8 @@ void write_scored(JsonWriter& json, const ScoredRow& row) {
 std::string score_json(const std::vector<ScoredRow>& rows) {
   JsonWriter json(JsonWriter::Layout::pretty);
   json.begin_object();
+  json.member("schema", "memtape/1");
+  json.member("command", "scoreboard");
   json.key("distributions");
   json.begin_array();
   for (const Distribution& d : distributions(rows)) write_distribution(json, d);

@@ -83,14 +83,14 @@ class ServeReport : public TextPage {
                           a_.device->name),
               kIndent, kBad);
     paragraph(a_.loading->failure, kIndent, kBad);
-    line("  " + device_bar(rank_));
+    bar_line(device_bar(rank_));
     line(fmt::format("  {} once it is loaded", with_unit(rank_.peak_device_bytes)));
   }
 
   /// What lacks room is not the GPU's memory as a whole.
   void fails_within() {
     paragraph(fmt::format("{}: {}", name(VerdictWord::does_not_fit), a_.failure), kIndent, kBad);
-    line("  " + device_bar(rank_));
+    bar_line(device_bar(rank_));
     line(fmt::format("  {} of {} on {}", unit_.text(rank_.peak_device_bytes),
                      with_unit(a_.device->total_bytes), a_.device->name));
   }
@@ -157,7 +157,7 @@ class ServeReport : public TextPage {
       line(pad_right(fmt::format("  rank {}{}", r.ranks.empty() ? 0 : r.ranks.front(), more),
                      kLabelWidth) +
            number(r.peak_device_bytes) + number(r.weights_bytes) + number(r.kv_cache.bytes));
-      if (a_.device) line("  " + device_bar(r));
+      if (a_.device) bar_line(device_bar(r));
     }
   }
 

@@ -122,6 +122,7 @@ std::vector<std::string> wrap(std::string_view text, int width) {
 std::string bar(std::int64_t eighths, const Style& style) {
   static constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   std::string text;
+  if (!style.draws) return text;
   for (std::int64_t i = 0; i < eighths / 8; ++i) text += style.pick("█", "#");
   if (style.ascii) return eighths % 8 >= 4 ? text + "#" : text;
   return text += kParts[static_cast<std::size_t>(eighths % 8)];

@@ -26,6 +26,7 @@ inline constexpr int kLeastWidth = 72, kMostWidth = 120;
 struct Style {
   bool colour = false;
   bool ascii = false;
+  bool draws = true;  ///< false: text alone, for a reader that is a program
 
   std::string bold(std::string_view text) const;
   std::string paint(std::string_view text, Ink ink) const;

@@ -67,9 +67,13 @@ void TextPage::verdict(VerdictWord found, bool gives_back, Bytes used, const Dev
   const int before_name = columns(fmt::format("  {}: {} of {} on ", told, unit_.text(used), total));
   line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(used)), total,
                    shorten(device.name, width_ - std::max(kFigures, before_name), style_)));
-  line("  " + bar);
+  bar_line(bar);
   line(fmt::format("  {} {}", human_bytes(room < 0 ? -room : room),
                    room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
+}
+
+void TextPage::bar_line(const std::string& bar) {
+  if (style_.draws) line("  " + bar);
 }
 
 std::string TextPage::device_bar(std::span<const Portion> portions, Bytes full) const {

@@ -53,6 +53,8 @@ class TextPage {
   /// the line says that it fits because cached segments go back.
   void verdict(VerdictWord word, bool gives_back, Bytes used, const DeviceSummary& device,
                Bytes room, const std::string& bar);
+  /// Adds a bar, where bars are drawn.
+  void bar_line(const std::string& bar);
   /// Draws the parts of a device of `full` bytes over the whole width.
   std::string device_bar(std::span<const Portion> portions, Bytes full) const;
   std::vector<Portion> portions_of(const CategoryBytes& bytes) const;

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 
 #include "commands/commands.h"
@@ -94,6 +97,15 @@ TEST(Mistakes, NameWhatIsWrongAndWhatIsNear) {
             "train: --gpu needs a value (see memtape train --help)");
   EXPECT_EQ(complaint({"train", "m", "n"}),
             "train: one argument too many: n (see memtape train --help)");
+}
+
+TEST(Mistakes, ANamedPipeIsNotWaitedFor) {
+  const std::string pipe = testing::TempDir() + "nobody_writes_to_it";
+  ::unlink(pipe.c_str());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(complaint({"explain", pipe.c_str()}),
+            pipe + ": is a named pipe, not a file (write what comes out of it to a file)");
+  ::unlink(pipe.c_str());
 }
 
 TEST(Help, EveryCommandShowsAnExampleAndTheCommonOptions) {

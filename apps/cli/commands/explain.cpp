@@ -89,7 +89,7 @@ int run_explain(const Words& words, Terminal& terminal) {
     if (const auto written = sources::write_output(*html, report::html(*explanation)); !written)
       return terminal.fail(written.error());
   }
-  const report::Style style{.colour = terminal.colour()};
+  const report::Style style = terminal.style();
   const OutputOptions output = output_of(words);
   terminal.print(output.json    ? report::json(*explanation)
                  : output.quiet ? report::quiet_text(*explanation)

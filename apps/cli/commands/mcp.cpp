@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "command_line.h"
 #include "commands.h"
+#include "heap.h"
 #include "service/answer_process.h"
 #include "service/mcp.h"
 #include "service/option_schema.h"
@@ -38,6 +40,15 @@ Json text_property(const char* description) {
   return {{"type", "string"}, {"description", description}};
 }
 
+/// What every answer has; the rest is its command's (docs/memtape-1.schema.json).
+Json answer_schema(std::string_view command) {
+  return {{"type", "object"},
+          {"properties",
+           {{"schema", {{"const", "memtape/1"}}}, {"command", {{"const", std::string(command)}}}}},
+          {"required", {"schema", "command"}},
+          {"additionalProperties", true}};
+}
+
 Json explain_schema() {
   return object_of(
       {{"text", text_property("what was printed: an out-of-memory message, a traceback, a log")},
@@ -53,27 +64,27 @@ std::vector<Tool> tools() {
       {"train", "Memory of a training step",
        "GPU memory of one training step, to the byte, per GPU: parameters, gradients, optimizer "
        "states, activations, what is reserved; whether it fits and what would make it fit.",
-       service::request_schema("train")},
+       service::request_schema("train"), answer_schema("train")},
       {"serve", "Memory of an inference server",
        "GPU memory of vLLM, SGLang, llama.cpp or transformers serving a model: weights, KV cache, "
        "how many users or tokens fit. An engine's own flags are taken, too.",
-       service::request_schema("serve")},
+       service::request_schema("serve"), answer_schema("serve")},
       {"plan_train", "The fastest layout that fits",
        "Searches parallel layouts (dp, tp, pp, cp, ep, ZeRO, recomputation, micro-batches): ranked "
        "by time, cost, GPUs or head-room, memory confirmed exactly.",
-       service::request_schema("plan train")},
+       service::request_schema("plan train"), answer_schema("plan")},
       {"plan_serve", "The cheapest servers for so many users",
        "Which of the available GPUs hold so many users of a model within times to first token and "
        "per token.",
-       service::request_schema("plan serve")},
+       service::request_schema("plan serve"), answer_schema("plan")},
       {"explain", "What a real run's memory held",
        "Reads an out-of-memory message, a log or a memory snapshot: what held the memory and what "
        "would have avoided it.",
-       explain_schema()},
+       explain_schema(), answer_schema("explain")},
       {"models", "Known models", "The models that are known by name, or one of them in full.",
-       object_of({{"name", text_property("only this one")}})},
+       object_of({{"name", text_property("only this one")}}), answer_schema("models")},
       {"gpus", "Known GPUs", "The GPUs that are known by name, or one of them in full.",
-       object_of({{"name", text_property("only this one")}})},
+       object_of({{"name", text_property("only this one")}}), answer_schema("gpus")},
   };
 }
 
@@ -90,6 +101,8 @@ Result<std::vector<std::string>> command_words(std::string command, const Json& 
     if (arguments.contains(file))
       return bad_input("no files are written here", fmt::format("arguments.{}", file),
                        "leave it out");
+  if (const auto model = arguments.find("model"); model != arguments.end() && !model->is_string())
+    return bad_input("is no text", "arguments.model", "a catalog name, a hub id or a path");
   for (const auto& [key, value] : arguments.items())
     (key == "model" ? request : request["options"])[key] = value;
   const Result<answer::Request> read =
@@ -110,9 +123,29 @@ Result<std::vector<std::string>> explain_words(const Json& arguments) {
   return words;
 }
 
+/// An error for a key that the tool does not have, or whose value is of another type.
+Result<void> check_keys(const Tool& tool, const Json& arguments) {
+  const Json& known = tool.input["properties"];
+  std::vector<std::string_view> names;
+  for (const auto& [name, schema] : known.items()) names.push_back(name);
+  for (const auto& [key, value] : arguments.items()) {
+    const std::string where = fmt::format("arguments.{}", key);
+    if (!known.contains(key)) return bad_input("unknown key", where, suggestion(key, names));
+    const bool is_list = known[key]["type"] == "array";
+    if (is_list ? !value.is_array() : !value.is_string())
+      return bad_input(fmt::format("is no {}", is_list ? "list" : "text"), where);
+    for (const Json& item : value)
+      if (is_list && !item.is_string()) return bad_input("holds what is no text", where);
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> words_of(const Tool& tool, const Json& arguments) {
+  const bool is_lookup = tool.name == "models" || tool.name == "gpus";
+  if (!is_lookup && tool.name != "explain") return command_words(tool.name, arguments);
+  if (const Result<void> fine = check_keys(tool, arguments); !fine)
+    return tl::unexpected(fine.error());
   if (tool.name == "explain") return explain_words(arguments);
-  if (tool.name != "models" && tool.name != "gpus") return command_words(tool.name, arguments);
   std::vector<std::string> words{tool.name};
   if (std::string name = text_at(arguments, "name"); !name.empty())
     words.push_back(std::move(name));
@@ -144,7 +177,7 @@ Printed printed(const std::vector<std::string>& words, const std::string& input)
   std::size_t output_size = 0, errors_size = 0;
   std::FILE* to = open_memstream(&output, &output_size);
   std::FILE* beside = open_memstream(&errors, &errors_size);
-  Terminal terminal(to, beside, {});
+  Terminal terminal(to, beside, {.draws = false});
   Printed printed;
   printed.code = run_command_line(arguments, terminal);
   std::fclose(to);
@@ -188,13 +221,30 @@ Result<ToolAnswer> call(const Tool& tool, const Json& arguments, int seconds) {
   return ToolAnswer{both["text"].get<std::string>(), std::move(both["json"])};
 }
 
+constexpr std::size_t kLongestLine = std::size_t{8} << 20;
+
+/// The next line; of one that is too long no more than shows that it is.
+std::optional<std::string> next_message(std::istream& in) {
+  std::string line;
+  char next = 0;
+  while (in.get(next) && next != '\n')
+    if (line.size() <= kLongestLine) line += next;
+  return in || !line.empty() ? std::optional(std::move(line)) : std::nullopt;
+}
+
 int run_mcp(const Words& words, Terminal& terminal) {
   const int seconds = static_cast<int>(*words.whole("seconds"));
   service::McpSession session(tools(), [seconds](const Tool& tool, const Json& arguments) {
     return call(tool, arguments, seconds);
   });
-  std::string line;
-  while (std::getline(std::cin, line)) {
+  give_back_what_is_freed();
+  while (const std::optional<std::string> read = next_message(std::cin)) {
+    const std::string& line = *read;
+    if (line.size() > kLongestLine) {
+      terminal.print(session.too_long(kLongestLine));
+      if (!terminal.flush()) break;
+      continue;
+    }
     if (trimmed(line).empty()) continue;
     if (const std::optional<std::string> answer = session.answer(line)) terminal.print(*answer);
     if (!terminal.flush()) break;  // the client is gone

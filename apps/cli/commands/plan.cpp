@@ -31,8 +31,7 @@ void print_plans(const PlanAnswer& answer, const OutputOptions& output, bool csv
   if (output.json) return terminal.print(report::json(answer));
   if (csv) return terminal.print(report::csv(answer));
   if (output.quiet) return terminal.print(report::quiet_text(answer));
-  terminal.print(
-      report::text(answer, {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
+  terminal.print(report::text(answer, {.width = terminal.width(), .style = terminal.style()}));
 }
 
 /// The folder that is asked for, which is looked at before the search begins.

@@ -19,8 +19,8 @@ void print_server(const Comparison& comparison, const OutputOptions& output, Ter
 void print_server(const answer::OneServer& server, const OutputOptions& output,
                   Terminal& terminal) {
   if (output.quiet) return terminal.print(report::quiet_text(server.serve));
-  terminal.print(report::text(server.serve,
-                              {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
+  terminal.print(
+      report::text(server.serve, {.width = terminal.width(), .style = terminal.style()}));
 }
 
 }  // namespace

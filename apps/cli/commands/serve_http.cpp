@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "heap.h"
 #include "outside_process.h"
 #include "service/api.h"
 
@@ -13,6 +14,7 @@ namespace memtape::cli {
 namespace {
 
 int run_serve_http(const Words& words, Terminal& terminal) {
+  give_back_what_is_freed();
   const std::string host = words.text_or_default("host");
   const std::int64_t seconds = *words.whole("seconds");
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -27,7 +27,7 @@ Result<void> write_page_and_snapshot(const RawOptions& options, const TrainAnswe
 
 void print_training(const RawOptions& options, const answer::OneTraining& all, Terminal& terminal) {
   const TrainAnswer& answer = all.train;
-  const report::Style style{.colour = terminal.colour()};
+  const report::Style style = terminal.style();
   if (options.csv) return terminal.print(report::csv(*answer.trace));
   if (options.output.quiet) return terminal.print(report::quiet_text(answer.prediction));
   terminal.print(report::text(answer.prediction, answer.trace ? &*answer.trace : nullptr,
@@ -47,7 +47,7 @@ void print_training(const RawOptions&, const Many& many, Terminal& terminal) {
 }  // namespace
 
 int show_training(const RawOptions& options, Terminal& terminal) {
-  const bool draws = !options.output.json && !options.output.quiet;
+  const bool draws = terminal.draws() && !options.output.json && !options.output.quiet;
   const bool wants_trace = draws || options.csv || options.output.explain ||
                            !options.html.empty() || !options.snapshot.empty();
   const Result<answer::Training> training = [&] {

@@ -116,7 +116,7 @@ Result<std::string> explain_snapshot(const std::string& to, const RunFolder& fol
     for (Recording& recording : *recordings)
       e.recordings.push_back(explained(std::move(recording)));
     return fmt::format("\nits snapshot is kept as {}\n\n{}", to,
-                       report::text(e, {.colour = terminal.colour()}, terminal.width()));
+                       report::text(e, terminal.style(), terminal.width()));
   }
   return std::string();
 }
