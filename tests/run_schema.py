@@ -20,7 +20,7 @@ import run_cases
 sys.path.insert(0, str(run_cases.TESTS / "report"))
 import validate_schema  # noqa: E402
 
-COMMANDS = {"serve", "models", "gpus", "train", "fits", "plan", "time"}
+COMMANDS = {"serve", "models", "gpus", "train", "fits", "plan", "time", "explain", "detect", "check", "scoreboard"}
 
 
 def answer_of(case, program):
@@ -30,7 +30,9 @@ def answer_of(case, program):
         return None
     with tempfile.TemporaryDirectory() as folder:
         run_cases.write_files(case, folder)
-        done = subprocess.run([program, *words[1:], "--json"], cwd=folder, env=run_cases.environment(case, folder),
+        dashes = words.index("--") if "--" in words else len(words)
+        given = case.text("stdin").encode()
+        done = subprocess.run([program, *words[1:dashes], "--json", *words[dashes:]], input=given, cwd=folder, env=run_cases.environment(case, folder),
                               capture_output=True, timeout=run_cases.TIMEOUT_SECONDS, check=False)
     if done.returncode > 1:
         return None

@@ -14,7 +14,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMA = HERE.parent.parent / "docs" / "memtape-1.schema.json"
 NAMES = {"train": "TrainAnswer", "train_question": "QuestionAnswer", "serve": "ServeAnswer", "compare": "CompareAnswer", "models": "ModelsAnswer",
-         "model": "ModelAnswer", "gpus": "GpusAnswer"}
+         "model": "ModelAnswer", "gpus": "GpusAnswer", "plan": "PlanAnswer", "explain": "Explanation"}
+BASES = {"TrainAnswer": "RankAnswer", "ServeAnswer": "RankAnswer", "ModelsAnswer": "ListAnswer", "GpusAnswer": "ListAnswer",
+         "PlanAnswer": "ListAnswer", "Explanation": "ExplainedAnswer"}
 MARK = "# SPDX-License-Identifier: Apache-2.0\n# Made by bindings/python/generate.py: do not edit.\n"
 SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
 
@@ -86,10 +88,11 @@ class Classes:
             fields.append(f"    {key}: {kind if key.rstrip('_') in required else optional(kind)}")
             if read:
                 nested.append(f'        ("{key}", {read}),')
-        base = "Read" if name not in NAMES.values() else "RankAnswer" if name in ("TrainAnswer", "ServeAnswer") else "Answer"
+        base = BASES.get(name, "Answer") if name in NAMES.values() else "Read"
         note = spec.get("description") or ("The answer" if base != "Read" else "A part of an answer") + " (docs/json.md)."
-        how = "frozen=True, repr=False" if base == "RankAnswer" else "frozen=True"  # theirs is one line
-        lines = [f"@dataclass({how})\nclass {name}({base}):", f'    """{note}"""\n', *fields]
+        lines = [f"@dataclass(frozen=True, repr=False)\nclass {name}({base}):", f'    """{note}"""\n', *fields]
+        if base == "ListAnswer":
+            lines += ["", f'    _listed: ClassVar[str] = "{next(key for key in spec["properties"] if spec["properties"][key].get("type") == "array")}"']
         if nested or absent or renamed:
             lines.append("")
         if nested:
@@ -108,7 +111,7 @@ def answers_file(schema):
     return (MARK + '"""Answers as frozen dataclasses. Field names are the keys of the JSON (docs/json.md); what ends in _bytes is a whole number\n'
             'of bytes, per GPU; what need not be there is None then."""\nfrom dataclasses import dataclass\n'
             "from typing import Any, ClassVar, Mapping, Optional, Tuple\n\n"
-            "from ._answer import Answer, RankAnswer, Read, Reader, by_name, each\n\n\n" + "\n\n".join(classes.texts))
+            "from ._answer import Answer, ExplainedAnswer, ListAnswer, RankAnswer, Read, Reader, by_name, each\n\n\n" + "\n\n".join(classes.texts))
 
 
 def options_of(library):
@@ -173,55 +176,92 @@ def options_file(tables):
         "# Packages whose releases memory depends on.", names("PACKAGES", tables.packages)])
 
 
-def annotation(option, listed):
-    value = option["value"]
-    if not value:
+def literal(words):
+    """Words as a type; what is a number or a truth value may be said as one, too."""
+    numbers = [word for word in words if re.fullmatch(r"-?[0-9]+", word)]
+    kind = "Literal[" + ", ".join([*(json.dumps(word) for word in words), *numbers]) + "]"
+    return f"Union[bool, {kind}]" if set(words) == {"true", "false"} else kind
+
+
+def value_type(option):
+    """The type of one value, from the kind, the choices and the form that the table gives the option."""
+    value, word = option["value"], option.get("word")
+    if option["kind"] == "switch" or option["kind"] == "truth" and not option.get("choices"):
         return "bool"
-    if re.fullmatch(r"\{[^.]*\}", value) and not listed:
-        return "Literal[" + ", ".join(json.dumps(word) for word in value[1:-1].split(",")) + "]"
+    if option.get("choices") and "..." not in value:
+        return literal(option["choices"])
     if "JSON" in value:
-        return "Union[str, Mapping[str, Any], Any]"
-    if listed or takes_list(option):
-        return "Union[str, float, Sequence[Union[str, float]]]"
-    return {"N": "Union[int, str]", "X": "Union[float, str]"}.get(value, "Union[str, float]")
+        return "Any"  # an object of any library that says the same
+    if "FILE" in value or value in ("PATH", "DIR"):
+        return 'Union[str, "os.PathLike[str]"]'
+    if option["kind"] in ("whole", "real"):
+        number = "int" if option["kind"] == "whole" else "float"
+        others = ["str"] if option.get("unit") else [literal([word])] if word else []
+        return f"Union[{', '.join([number, *others])}]" if others else number
+    return {"N": "Union[int, str]", "X": "Union[float, str]"}.get(value, "str")
 
 
-QUESTIONS = {"train": ("solve", "grid", "compare"), "serve": ("compare",)}
-HEAD = ["    model: Any,", "    *held: Any,", "    config: Any = ...,", "    files: Optional[Mapping[str, Any]] = ...,",
-        "    releases: Optional[str] = ...,"]
+def annotation(option, listed):
+    one = value_type(option)
+    if one == "bool" or one == "Any":
+        return one
+    if takes_list(option):
+        return f"Union[{one}, float, Sequence[Union[{one}, float]]]" if one == "str" else f"Union[{one}, Sequence[{one}]]"
+    return f"Union[{one}, Sequence[{one}]]" if listed else one
 
 
-def overload(function, result, options, more=()):
-    lines = [f"def {function}(", *HEAD]
-    for name, option in options.items():
-        python = name + "_" if keyword.iskeyword(name) else name
-        if name not in ("config", "files", "model"):
-            lines.append(f"    {python}: Optional[{annotation(option, function.startswith('plan'))}] = ...,  # {help_of(option)}")
-    return "\n".join([*lines, *more, f") -> {result}: ...", ""])
+QUESTIONS = {"train": ("solve", "grid", "compare"), "serve": ("compare", "solve")}
+HEAD = ["    model: Any,", "    *held: Any,", "    config: Union[None, str, Mapping[str, Any], Any] = ...,",
+        "    files: Optional[Mapping[str, Any]] = ...,", "    releases: Optional[str] = ...,"]
+NOT_OPTIONS = ("config", "files", "model")
 
 
-def question(function, name, result):
-    return "\n".join(["@overload", f"def {function}(", *HEAD, f"    {name}: str,", "    **options: Any,",
+def options_class(name, options, base="TypedDict", listed=False, more=()):
+    """The keywords of a function, each with what it means."""
+    lines = [f"class {name}({base}, total=False):"]
+    for key, option in options.items():
+        if key not in NOT_OPTIONS:
+            python = key + "_" if keyword.iskeyword(key) else key
+            lines.append(f"    {python}: Optional[{annotation(option, listed)}]  # {help_of(option)}")
+    return "\n".join([*lines, *more] if len(lines) + len(more) > 1 else [*lines, "    pass"]) + "\n"
+
+
+def function(name, result, options, more=(), overloaded=True):
+    return "\n".join([*(["@overload"] if overloaded else []), f"def {name}(", *HEAD, *more, f"    **options: Unpack[{options}],",
                       f") -> {result}: ...", ""])
 
 
+def asked(name, options, result):
+    """The overloads for the options that ask something else, which are then required."""
+    return [function(name, result, f"{name.capitalize()}Options", [f"    {key}: {value_type(options[key])},"]) for key in QUESTIONS[name]
+            if key in options]
+
+
 def stub_file(tables):
-    parts = [MARK + "from typing import Any, Literal, Mapping, Optional, Sequence, Union, overload\n\nfrom ._answer import OtherAnswer\n"
-             "from ._sweep import Sweep\nfrom .answers import CompareAnswer, GpusAnswer, ModelAnswer, ModelsAnswer, QuestionAnswer, ServeAnswer, TrainAnswer\n"]
-    arguments = [f"    {name}: Any = ...," for name in tables.arguments if name not in tables.train and name.isidentifier()
+    arguments = [f"    {name}: Any" for name in tables.arguments if name not in tables.train and name.isidentifier()
                  and not keyword.iskeyword(name)]
-    for function, result, asked, options, more in (("train", "TrainAnswer", "QuestionAnswer", tables.train, arguments),
-                                                   ("serve", "ServeAnswer", "CompareAnswer", tables.serve, [])):
-        plain = {name: option for name, option in options.items() if name not in QUESTIONS[function]}
-        parts.append("@overload\n" + overload(function, result, plain, more))
-        parts += [question(function, name, asked) for name in QUESTIONS[function]]
-        parts.append("# Lists of values.\n@overload\n" + overload(function, f"Sweep[{result}]", {}, ["    **options: Any,"]))
-    parts.append(overload("plan_train", "OtherAnswer", tables.plan_train, arguments))
-    parts.append(overload("plan_serve", "OtherAnswer", tables.plan_serve))
-    parts.append("def fits(model: Any, gpu: str, *held: Any, **options: Any) -> bool: ...\n"
-                 "def launch(command: Union[str, Sequence[str]], *, releases: Optional[str] = ..., **options: Any) -> Any: ...\n"
-                 "def models() -> ModelsAnswer: ...\ndef model(name: str) -> ModelAnswer: ...\ndef gpus(id: Optional[str] = ...) -> GpusAnswer: ...\n"
-                 "def ask(request: Mapping[str, Any]) -> Any: ...\n")
+    without = lambda options, *names: {key: option for key, option in options.items() if key not in names}
+    gpu = {"gpu": tables.train["gpu"]}
+    parts = [
+        MARK + "import os\nfrom typing import Any, Literal, Mapping, Optional, Sequence, TypedDict, Union, overload\n\n"
+        "from typing_extensions import Unpack\n\n"
+        "from .answers import CompareAnswer, GpusAnswer, ModelAnswer, ModelsAnswer, PlanAnswer, QuestionAnswer, ServeAnswer, TrainAnswer\n",
+        options_class("TrainWithoutGpu", without(tables.train, "gpu", *QUESTIONS["train"]), more=arguments),
+        options_class("TrainOptions", gpu, "TrainWithoutGpu"),
+        options_class("ServeWithoutEngine", without(tables.serve, "gpu", "engine", *QUESTIONS["serve"])),
+        options_class("ServeOptions", {"engine": tables.serve["engine"], **gpu}, "ServeWithoutEngine"),
+        options_class("PlanTrainOptions", tables.plan_train, listed=True, more=arguments),
+        options_class("PlanServeOptions", {**gpu, "gpus": tables.train["gpus"], **tables.plan_serve}, listed=True),
+        function("train", "TrainAnswer", "TrainOptions"), *asked("train", tables.train, "QuestionAnswer"),
+        function("serve", "ServeAnswer", "ServeOptions"), *asked("serve", tables.serve, "CompareAnswer"),
+        function("plan_train", "PlanAnswer", "PlanTrainOptions", overloaded=False),
+        function("plan_serve", "PlanAnswer", "PlanServeOptions", overloaded=False),
+        "@overload\ndef fits(model: Any, gpu: str, *held: Any, **options: Unpack[TrainWithoutGpu]) -> bool: ...\n"
+        "@overload\ndef fits(model: Any, gpu: str, *held: Any, engine: str, **options: Unpack[ServeWithoutEngine]) -> bool: ...\n"
+        "def launch(\n    command: Union[str, Sequence[str]],\n    *,\n    releases: Optional[str] = ...,\n"
+        "    **options: Unpack[TrainOptions],\n) -> Any: ...\n"
+        "def models() -> ModelsAnswer: ...\ndef model(name: str) -> ModelAnswer: ...\ndef gpus(id: Optional[str] = ...) -> GpusAnswer: ...\n"
+        "def ask(request: Mapping[str, Any]) -> Any: ...\n"]
     return "\n".join(parts)
 
 

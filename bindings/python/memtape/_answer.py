@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every answer can do beside its fields."""
 import json
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar
 
 T = TypeVar("T", bound="Read")
+
+_LONGEST_LINE = 118
 
 # Called with every answer that is made: how the plugin of pytest sees those of a test.
 listeners: List[Callable[["Answer"], None]] = []
@@ -34,6 +36,26 @@ class Read:
         for name, read in self._nested:
             if held[name] is not None:
                 held[name] = read(held[name])
+
+
+    def __getitem__(self, key: Any) -> Any:
+        """A field by its key in the JSON."""
+        if not isinstance(key, str) or key[:1] == "_" or not hasattr(self, key):
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __repr__(self) -> str:
+        """One short line, whatever it holds."""
+        fields = ", ".join(f"{name}={_short(value)}" for name, value in self.__dict__.items() if name[0] != "_")
+        line = f"{type(self).__name__}({fields})"
+        return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 4] + "...)"
+
+
+def _short(value: Any) -> str:
+    """A value of a field: what is made of others by its number."""
+    if isinstance(value, (tuple, list, dict)) and len(value) > 0:
+        return f"<{len(value)} of them>"
+    return repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
 
 
 def each(read: Reader) -> Reader:
@@ -174,6 +196,47 @@ class RankAnswer(Answer):
         return plot(self, axes)
 
 
+class ListAnswer(Answer):
+    """An answer that is a list above all: it has a length, and can be gone through and indexed."""
+
+    _listed: ClassVar[str] = ""
+
+    def __len__(self) -> int:
+        return len(getattr(self, self._listed))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(getattr(self, self._listed))
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key) if isinstance(key, str) else getattr(self, self._listed)[key]
+
+    def __bool__(self) -> bool:
+        return True  # an answer, though it may be an empty one
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} {self._listed}>"
+
+
+class ExplainedAnswer(Answer):
+    """The library has no `memtape explain`, since it reads no files, so the program is asked again for other forms."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def kind(self) -> str: ...
+        @property
+        def files(self) -> Tuple[str, ...]: ...
+
+    def text(self) -> str:
+        from . import _library
+
+        request = self.__dict__["_request"]
+        return _library.run(request["argv"], given=request["given"], as_json=False)[0]
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.kind} of {', '.join(self.files)}>"[:_LONGEST_LINE]
+
+
 class OtherAnswer(Answer):
     """An answer without a class of its own: the keys of its JSON as attributes."""
 
@@ -207,6 +270,8 @@ def _kind(text: str) -> Type[Answer]:
         return answers.ModelAnswer if '"model": ' in start else answers.ModelsAnswer
     if '"command": "gpus"' in start:
         return answers.GpusAnswer
+    if '"command": "plan"' in start:
+        return answers.PlanAnswer
     return OtherAnswer
 
 

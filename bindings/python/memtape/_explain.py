@@ -4,15 +4,8 @@ import os
 from typing import Any, List, Union
 
 from . import _library, _requests
-from ._answer import Answer, OtherAnswer, answer_of
-
-
-class Explanation(OtherAnswer):
-    """What `memtape explain` says; the library has no such command, since it reads no files, so the program is asked again."""
-
-    def text(self) -> str:
-        request = self.__dict__["_request"]
-        return _library.run(request["argv"], given=request["given"], as_json=False)[0]
+from ._answer import Answer, answer_of
+from .answers import Explanation
 
 
 def explain(what: Union[str, "os.PathLike[str]", BaseException], against: Union[None, str, Answer] = None) -> Explanation:

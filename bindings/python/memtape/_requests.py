@@ -35,6 +35,10 @@ def build(command: str, model: Any, held: Sequence[Any], config: Any, files: Opt
           options: Mapping[str, Any]) -> Request:
     """The request of a call. `held`: TrainingArguments, a LoraConfig and their like."""
     options = {name.rstrip("_"): value for name, value in options.items() if value is not None}
+    if isinstance(model, Mapping):
+        if config is not None:
+            raise Error("the configuration is given twice", "model", "leave out config")
+        model, config = str(model.get("_name_or_path") or "config.json"), model
     if held or not (model is None or isinstance(model, (str, os.PathLike))):
         from ._held import understand
 

@@ -5,10 +5,10 @@ of bytes, per GPU; what need not be there is None then."""
 from dataclasses import dataclass
 from typing import Any, ClassVar, Mapping, Optional, Tuple
 
-from ._answer import Answer, RankAnswer, Read, Reader, by_name, each
+from ._answer import Answer, ExplainedAnswer, ListAnswer, RankAnswer, Read, Reader, by_name, each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainModel(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -19,7 +19,7 @@ class TrainModel(Read):
     weight_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainDevice(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -32,7 +32,7 @@ class TrainDevice(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("id", "context_bytes", "source",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankPeakMoment(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -42,7 +42,7 @@ class RankPeakMoment(Read):
     node: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Levels(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -52,7 +52,7 @@ class Levels(Read):
     at_peak: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tensor(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -70,7 +70,7 @@ class Tensor(Read):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outside(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -81,7 +81,7 @@ class Outside(Read):
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rank(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -116,7 +116,7 @@ class Rank(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("schedule", "peak_moment", "outside",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Failure(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -137,7 +137,7 @@ class Failure(Read):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainBound(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -150,7 +150,7 @@ class TrainBound(Read):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainAdvice(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -163,7 +163,7 @@ class TrainAdvice(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("command", "gives_back",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainRule(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -214,7 +214,7 @@ class TrainAnswer(RankAnswer):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("failure", "nothing_helps", "rules",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Variant(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -236,7 +236,7 @@ class Variant(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("value", "options", "gpu", "gpus", "price_per_hour", "peak_device_bytes", "without_limit_bytes", "low_bytes", "high_bytes", "total_bytes", "headroom_bytes", "fits", "verdict", "failure",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QuestionAnswer(Answer):
     """The answer (docs/json.md)."""
 
@@ -262,7 +262,7 @@ class QuestionAnswer(Answer):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("option", "value", "run", "beyond", "also_fit", "cells", "compared", "winner",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServedModel(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -273,7 +273,7 @@ class ServedModel(Read):
     weight_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeDevice(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -286,7 +286,7 @@ class ServeDevice(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("id", "context_bytes", "source",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KvCacheLayer(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -299,7 +299,7 @@ class KvCacheLayer(Read):
     value_type: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KvCache(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -316,7 +316,7 @@ class KvCache(Read):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeBuffer(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -325,7 +325,7 @@ class ServeBuffer(Read):
     compute_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeRankPhase(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -334,7 +334,7 @@ class ServeRankPhase(Read):
     peak_reserved_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeRank(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -361,7 +361,7 @@ class ServeRank(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeLoadFailure(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -371,7 +371,7 @@ class ServeLoadFailure(Read):
     held_allocated_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeBound(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -384,7 +384,7 @@ class ServeBound(Read):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeSolved(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -393,7 +393,7 @@ class ServeSolved(Read):
     beyond: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeUser(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -404,7 +404,7 @@ class ServeUser(Read):
     bytes_per_user: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ServeAdvice(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -462,7 +462,7 @@ class ServeAnswer(RankAnswer):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("buffers", "load_failure", "doubt", "solved", "users", "corrected_command", "nothing_helps",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompareCompared(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -482,7 +482,7 @@ class CompareCompared(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("reason", "users_fit", "solved", "total_bytes", "peak_device_bytes", "headroom_bytes", "kv_tokens", "failure",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompareAnswer(Answer):
     """The answer (docs/json.md)."""
 
@@ -496,7 +496,7 @@ class CompareAnswer(Answer):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelsModel(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -506,20 +506,22 @@ class ModelsModel(Read):
     supported: bool
 
 
-@dataclass(frozen=True)
-class ModelsAnswer(Answer):
+@dataclass(frozen=True, repr=False)
+class ModelsAnswer(ListAnswer):
     """The answer (docs/json.md)."""
 
     schema: str
     command: str
     models: Tuple[ModelsModel, ...]
 
+    _listed: ClassVar[str] = "models"
+
     _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
         ("models", each(ModelsModel._of)),
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelModel(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -535,7 +537,7 @@ class ModelModel(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("parameters", "parameters_source", "config_source",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelAnswer(Answer):
     """The answer (docs/json.md)."""
 
@@ -548,7 +550,7 @@ class ModelAnswer(Answer):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GpusGpu(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -578,14 +580,244 @@ class GpusGpu(Read):
     _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("tflops_fp32", "tflops_bf16", "tflops_fp16", "tflops_fp8", "tflops_fp4", "memory_gb_s", "link_gb_s", "pcie_gb_s", "network_gb_s",))
 
 
-@dataclass(frozen=True)
-class GpusAnswer(Answer):
+@dataclass(frozen=True, repr=False)
+class GpusAnswer(ListAnswer):
     """The answer (docs/json.md)."""
 
     schema: str
     command: str
     gpus: Tuple[GpusGpu, ...]
 
+    _listed: ClassVar[str] = "gpus"
+
     _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
         ("gpus", each(GpusGpu._of)),
     )
+
+
+@dataclass(frozen=True, repr=False)
+class Seconds(Read):
+    """A part of an answer (docs/json.md)."""
+
+    low: float
+    mid: float
+    high: float
+
+
+@dataclass(frozen=True, repr=False)
+class PlanRowTime(Read):
+    """A part of an answer (docs/json.md)."""
+
+    what: str
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False)
+class PlanRow(Read):
+    """A part of an answer (docs/json.md)."""
+
+    rank: Optional[int]
+    layout: Mapping[str, Any]
+    framework: str
+    gpus: int
+    step_seconds: Optional[Seconds]
+    ttft_seconds: Optional[Seconds]
+    tpot_seconds: Optional[Seconds]
+    users: Optional[int]
+    tokens_per_second: float
+    mfu: Optional[float]
+    peak_device_bytes: Optional[int]
+    within_limit_bytes: Optional[int]
+    headroom_bytes: Optional[int]
+    fits: Optional[bool]
+    verdict: Optional[str]
+    cost_per_hour: Optional[float]
+    sacrifice: Optional[str]
+    time: Tuple[PlanRowTime, ...]
+    command: Tuple[str, ...]
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("step_seconds", Seconds._of),
+        ("ttft_seconds", Seconds._of),
+        ("tpot_seconds", Seconds._of),
+        ("time", each(PlanRowTime._of)),
+        ("command", tuple),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("rank", "step_seconds", "ttft_seconds", "tpot_seconds", "users", "within_limit_bytes", "cost_per_hour", "sacrifice",))
+
+
+@dataclass(frozen=True, repr=False)
+class PlanAnswer(ListAnswer):
+    """The answer (docs/json.md)."""
+
+    schema: str
+    command: str
+    question: str
+    objective: str
+    plans: Tuple[PlanRow, ...]
+    pareto: Tuple[int, ...]
+    why_not: Tuple[PlanRow, ...]
+    screened: int
+    bounded: int
+    confirmed: int
+    stopped: Optional[bool]
+    warnings: Tuple[str, ...]
+
+    _listed: ClassVar[str] = "plans"
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("plans", each(PlanRow._of)),
+        ("pareto", tuple),
+        ("why_not", each(PlanRow._of)),
+        ("warnings", tuple),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("stopped",))
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedOomOtherProcesse(Read):
+    """A part of an answer (docs/json.md)."""
+
+    pid: int
+    bytes: int
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedOom(Read):
+    """A part of an answer (docs/json.md)."""
+
+    wording: Optional[str]
+    line: Optional[int]
+    times: Optional[int]
+    backend: Optional[str]
+    gpu: Optional[int]
+    event: Optional[int]
+    requested_bytes: Optional[int]
+    device_bytes: Optional[int]
+    free_bytes: Optional[int]
+    process_bytes: Optional[int]
+    allocated_bytes: Optional[int]
+    reserved_unallocated_bytes: Optional[int]
+    other_processes: Optional[Tuple[ExplainedOomOtherProcesse, ...]]
+    place: str
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("other_processes", each(ExplainedOomOtherProcesse._of)),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("wording", "line", "times", "backend", "gpu", "event", "device_bytes", "process_bytes", "other_processes",))
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedAdvice(Read):
+    """A part of an answer (docs/json.md)."""
+
+    change: str
+    effect: str
+    bytes: Optional[int]
+    is_enough: bool
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedRecording(Read):
+    """A part of an answer (docs/json.md)."""
+
+    name: str
+    gpu: int
+    events: int
+    exact: bool
+    peak_allocated_bytes: int
+    peak_reserved_bytes: Optional[int]
+    at_peak: Mapping[str, int]
+    rounding_bytes: int
+    largest: Tuple[Mapping[str, Any], ...]
+    fragmentation: Mapping[str, Any]
+    steps: int
+    leaks: Tuple[Mapping[str, Any], ...]
+    replayed: Tuple[Mapping[str, Any], ...]
+    oom: Optional[ExplainedOom]
+    advice: Tuple[ExplainedAdvice, ...]
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("largest", tuple),
+        ("leaks", tuple),
+        ("replayed", tuple),
+        ("oom", ExplainedOom._of),
+        ("advice", each(ExplainedAdvice._of)),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("peak_reserved_bytes", "oom",))
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedMessage(Read):
+    """A part of an answer (docs/json.md)."""
+
+    oom: ExplainedOom
+    findings: Tuple[str, ...]
+    advice: Tuple[ExplainedAdvice, ...]
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("oom", ExplainedOom._of),
+        ("findings", tuple),
+        ("advice", each(ExplainedAdvice._of)),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class ExplanationFigure(Read):
+    """A part of an answer (docs/json.md)."""
+
+    program: str
+    name: str
+    where: str
+    unit: str
+    first: float
+    last: float
+    highest: float
+    times: int
+    line: int
+
+
+@dataclass(frozen=True, repr=False)
+class ExplanationResidual(Read):
+    """A part of an answer (docs/json.md)."""
+
+    cause: str
+    bytes: int
+    where: str
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(ExplainedAnswer):
+    """The answer (docs/json.md)."""
+
+    schema: str
+    command: str
+    kind: str
+    files: Tuple[str, ...]
+    peak_allocated_bytes: Optional[int]
+    peak_reserved_bytes: Optional[int]
+    at_peak: Optional[Mapping[str, int]]
+    oom: Optional[ExplainedOom]
+    findings: Optional[Tuple[str, ...]]
+    advice: Optional[Tuple[ExplainedAdvice, ...]]
+    recordings: Tuple[ExplainedRecording, ...]
+    messages: Tuple[ExplainedMessage, ...]
+    figures: Tuple[ExplanationFigure, ...]
+    against: Optional[str]
+    predicted_peak_allocated_bytes: Optional[int]
+    predicted_peak_reserved_bytes: Optional[int]
+    residual: Optional[Tuple[ExplanationResidual, ...]]
+    warnings: Tuple[str, ...]
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("files", tuple),
+        ("oom", ExplainedOom._of),
+        ("findings", tuple),
+        ("advice", each(ExplainedAdvice._of)),
+        ("recordings", each(ExplainedRecording._of)),
+        ("messages", each(ExplainedMessage._of)),
+        ("figures", each(ExplanationFigure._of)),
+        ("residual", each(ExplanationResidual._of)),
+        ("warnings", tuple),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("peak_allocated_bytes", "peak_reserved_bytes", "at_peak", "oom", "findings", "advice", "against", "predicted_peak_allocated_bytes", "predicted_peak_reserved_bytes", "residual",))

@@ -42,7 +42,8 @@ def train(model: Any, *held: Any, config: Any = None, files: Optional[Mapping[st
           **options: Any) -> Any:
     """One training step: an answers.TrainAnswer, every figure in bytes, per GPU.
 
-    model: a catalog name, a hub id, a path, a transformers configuration, or a module that has one.
+    model: a catalog name, a hub id, a path, a transformers configuration (the object, or its config.json as a dict), or a module
+    that has one.
     held: TrainingArguments, a LoraConfig, a BitsAndBytesConfig, a DeepSpeed dict; a keyword goes before what they say.
     config: the model's config.json, as a dict or text. files: texts by the names that options use, as in deepspeed="ds.json".
     releases: "environment" (what is installed here; the default), "newest", or "torch==2.8.0,transformers==4.57.6".
@@ -74,7 +75,14 @@ def plan_train(model: Any, *held: Any, config: Any = None, files: Optional[Mappi
 
 def plan_serve(model: Any, *held: Any, config: Any = None, files: Optional[Mapping[str, Any]] = None, releases: Optional[str] = None,
                **options: Any) -> Any:
-    """The same of servers: the answer of `memtape plan serve`."""
+    """The same of servers: the answer of `memtape plan serve`. gpu, gpus: the GPUs at hand, as available="8xl4" says them."""
+    gpu, gpus = options.pop("gpu", None), options.pop("gpus", None)
+    if gpu is not None and options.get("available") is not None:
+        raise Error("the GPUs at hand are named twice", "available", "gpu with gpus, or available")
+    if gpu is None and gpus is not None:
+        raise Error("which GPU?", "gpus", 'gpu="h100-80gb" beside it')
+    if gpu is not None:
+        options["available"] = f"{1 if gpus is None else gpus}x{gpu}"
     return ask(_requests.build("plan serve", model, held, config, files, releases, options))
 
 
