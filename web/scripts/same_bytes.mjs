@@ -2,13 +2,13 @@
 // same_bytes.mjs MODULE PROGRAM [DRAWN]: the module answers with the program's bytes: every row of tests/truth that is a command of
 // train or serve, and requests drawn at random, with the errors that some are answered with.
 import {spawnSync} from 'node:child_process';
-import {readFileSync, readdirSync} from 'node:fs';
-import {join} from 'node:path';
-import {gunzipSync} from 'node:zlib';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join, resolve} from 'node:path';
 import {loadCore} from './core.mjs';
+import {truthRequests} from './truth_requests.mjs';
 
 const [module, program, drawn = '2000', every = '1'] = process.argv.slice(2);
-const truth = new URL('../../tests/truth/', import.meta.url).pathname;
 
 /** A generator with a seed, so that a difference can be seen again (mulberry32). */
 function randomOf(seed) {
@@ -20,14 +20,6 @@ function randomOf(seed) {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 }
-
-function rowsOf(name) {
-  const bytes = readFileSync(join(truth, name)), text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
-  return text.split('\n').filter(Boolean).map(line => JSON.parse(line)).filter(row => Array.isArray(row.args)).map(row => row.args);
-}
-
-/** Requests that a file is needed for are the program's alone. */
-const needsFiles = args => args.some(a => /^[./~]|\.(json|safetensors|gguf|toml|ya?ml)$/.test(a)) || args.includes('--real') || args.includes('--');
 
 function draws(count) {
   const random = randomOf(20261124), pick = list => list[Math.floor(random() * list.length)];
@@ -47,16 +39,18 @@ function draws(count) {
 }
 
 const core = await loadCore(module);
-const rows = readdirSync(truth).filter(n => /\.jsonl(\.gz)?$/.test(n)).flatMap(n => rowsOf(n)).filter(args => !needsFiles(args)).filter((_, i) => i % Number(every) === 0);
-const requests = [...rows, ...draws(Number(drawn))];
+const rows = truthRequests().filter((_, i) => i % Number(every) === 0);
+const requests = [...rows, ...draws(Number(drawn)).map(args => ({args, files: {}}))];
 // None of this machine's caches, environments and networks: the module has none.
 const environment = {PATH: process.env.PATH, HOME: '/nonexistent', HF_HUB_OFFLINE: '1'};
 let differing = 0, errors = 0;
-for (const args of requests) {
-  const cli = spawnSync(program, [...args, '--json'], {env: environment, encoding: 'utf8', maxBuffer: 2 ** 28});
+const folder = mkdtempSync(join(tmpdir(), 'memtape-'));  // in which the program finds a request's files
+for (const {args, files} of requests) {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const cli = spawnSync(resolve(program), [...args, '--json'], {cwd: folder, env: environment, encoding: 'utf8', maxBuffer: 2 ** 28});
   let web;
   try {
-    web = core.answer(JSON.stringify({argv: args, as: 'json'}));
+    web = core.answer(JSON.stringify({argv: args, files, as: 'json'}));
   } catch (error) {
     web = {text: `the module gave up: ${error}`, exitCode: -1};
   }
@@ -72,5 +66,6 @@ for (const args of requests) {
   if (same) continue;
   if (++differing <= 10) console.log(`differs: memtape ${args.join(' ')}\n  program ${cli.status} ${(cli.stderr || cli.stdout).slice(0, 200)}\n  module ${web.exitCode} ${web.text.slice(0, 200)}`);
 }
+rmSync(folder, {recursive: true});
 console.log(`${requests.length} requests (${rows.length} recorded, ${drawn} drawn, ${errors} of them refused): ${differing} differ`);
 process.exit(differing ? 1 : 0);
