@@ -16,7 +16,7 @@ esac
 
 scripts/install_dependencies.sh
 scripts/build_release.sh
-cmake --build build/release --target memtape memtape_shared phantom >build/wheel.log 2>&1 || { tail -n 40 build/wheel.log >&2; exit 3; }
+cmake --build build/release --target memtape memtape_shared phantom manual >build/wheel.log 2>&1 || { tail -n 40 build/wheel.log >&2; exit 3; }
 
 tools=build/wheel/tools
 if [ ! -x $tools/bin/auditwheel ]; then
@@ -39,6 +39,10 @@ for folder in $parts/memtape/_native/lib/*/memtape; do
   if [ -d "$folder" ]; then mv "$folder" $parts/memtape/_native/lib/ && rmdir "${folder%/memtape}"; fi
 done
 mv $parts/libmemtape.so $parts/memtape/_native/lib/
+# The manual page and the completions go where the environment's programs have theirs: share/ beside its bin/.
+version=$(sed -n 's/^project(memtape VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+mkdir -p "$parts/memtape-$version.data/data"
+mv $parts/memtape/_native/share "$parts/memtape-$version.data/data/share"
 $tools/bin/python -c "
 import pathlib, scikit_build_core.build as backend
 info = pathlib.Path('$parts', backend.prepare_metadata_for_build_wheel('$parts'))
@@ -71,5 +75,8 @@ for python in "$oldest" "$newest"; do
   build/wheel/tried/bin/pip install --quiet "$wheel" "pytest>=8"
   HF_HUB_OFFLINE=1 build/wheel/tried/bin/python -m unittest discover -s tests/python -p 'test_*.py'
   build/wheel/tried/bin/memtape train gpt2 --quiet
+  for installed in man/man1/memtape.1 bash-completion/completions/memtape zsh/site-functions/_memtape fish/vendor_completions.d/memtape.fish; do
+    [ -s build/wheel/tried/share/$installed ] || { say "share/$installed is not in the wheel"; exit 3; }
+  done
   [ "$python" != "$newest" ] || [ "$oldest" != "$newest" ] || break
 done

@@ -10,7 +10,7 @@ import sys
 
 
 def shown(program, *words):
-    return subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([program, *words, "--help", "--all"], capture_output=True, text=True, check=True).stdout
 
 
 def roff(text):
@@ -33,9 +33,9 @@ def options(text):
         if option:
             flush()
             tag, said = option[1], [option[2]] if option[2] else []
-        elif re.match(r"\S.*:$", line) and not line.startswith(("Usage:", "Example")):
+        elif re.match(r"\S.*:$|--engine ", line) and not line.startswith(("Usage:", "Example", "What frameworks")):
             flush()
-            page.append(f".PP\n.I {roff(line[:-1])}")
+            page.append(f".PP\n.I {roff(line.removesuffix(':'))}")
         elif line.startswith("      ") and tag:
             said.append(line.strip())
         elif not line.startswith(" "):
