@@ -28,6 +28,9 @@ class ParametrizingPatch : public ForwardPatch {
  public:
   /// Null if that parameter is read as it is.
   virtual std::unique_ptr<Parametrization> activate(const Tensor& parameter) = 0;
+  /// What the parameter is read as, where it lies there in another form.
+  virtual ghost::Dims value_sizes(const Tensor& parameter) const { return parameter.sizes(); }
+  virtual DType value_dtype(const Tensor& parameter) const { return parameter.dtype(); }
 };
 
 /// register_parametrization for as long as this lives, if the module has such a patch. It computes

@@ -30,8 +30,9 @@ struct LoraRecipe {
   std::vector<std::string> modules_to_save;  ///< trained as whole copies
   /// The heads of task_type, which are trained in the same way if the model has them.
   std::vector<std::string> task_heads;
-  bool spares_task_heads = false;            ///< all-linear does not include them (SEQ_CLS)
-  std::vector<std::string> exclude_modules;  ///< names that are not targets even if they match
+  bool spares_task_heads = false;              ///< all-linear does not include them (SEQ_CLS)
+  std::vector<std::string> exclude_modules;    ///< names that are not targets even if they match
+  std::vector<std::string> target_parameters;  ///< ends of parameters' names, of experts mostly
   std::vector<std::int64_t> layers_to_transform;
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;  ///< names with their own ranks
 };

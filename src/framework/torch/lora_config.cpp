@@ -19,7 +19,7 @@ constexpr std::string_view kPassedOver =
 /// LoraFields that are modelled as long as they say nothing.
 constexpr std::string_view kSilent =
     "layers_pattern megatron_config trainable_token_indices loftq_config eva_config corda_config "
-    "use_qalora layer_replication target_parameters ensure_weight_tying lora_ga_config "
+    "use_qalora layer_replication ensure_weight_tying lora_ga_config "
     "velora_config arrow_config alora_invocation_tokens monteclora_config use_bdlora kasa_config";
 
 /// What the fields of a LoraConfig say, before they are taken together.
@@ -104,6 +104,7 @@ constexpr auto kLoraFields = std::to_array<ConfigField<LoraFields>>({
     {"task_type", read_task_type},
     {"modules_to_save", fields::put<&LoraFields::modules_to_save>},
     {"exclude_modules", fields::put<&LoraFields::exclude_modules>},
+    {"target_parameters", fields::put<&LoraFields::target_parameters>},
     {"layers_to_transform", read_layers},
     {"rank_pattern", read_rank_pattern},
     {kSilent},

@@ -75,34 +75,45 @@ Result<void> check_parameters(const LoraRecipe& recipe, std::string_view family)
   return {};
 }
 
+/// A parameter as its adapter finds it: as it is, or what another function makes of it first.
+struct AdaptedValue {
+  Tensor parameter;
+  std::unique_ptr<nn::Parametrization> inner;
+  ghost::Dims sizes;
+  DType dtype;
+
+  Tensor read() const { return inner ? inner->forward() : parameter; }
+};
+
 /// ParamWrapper._activate_lora: W + scaling * lhs @ rhs of a stack of experts (_LoraFactorsProxy).
 class FactorsProxy final : public nn::Parametrization {
  public:
-  FactorsProxy(const Tensor& parameter, const LoraFactors& factors, double scaling)
-      : parameter_(parameter), scaling_(scaling) {
-    const Tensor a = weight_A(parameter, factors), b = weight_B(parameter, factors);
-    lhs_ = b.to(parameter.dtype());
-    rhs_ = a.to(parameter.dtype());
+  FactorsProxy(AdaptedValue value, const LoraFactors& factors, double scaling)
+      : value_(std::move(value)), scaling_(scaling) {
+    const Tensor a = weight_A(factors), b = weight_B(factors);
+    lhs_ = b.to(value_.dtype);
+    rhs_ = a.to(value_.dtype);
   }
 
   Tensor forward() override {
     const ghost::AutocastContext no_autocast(false, DType::float32);
-    return ghost::baddbmm(parameter_, lhs_, rhs_, scaling_);
+    return ghost::baddbmm(value_.read(), lhs_, rhs_, scaling_);
   }
 
  private:
-  static Tensor weight_A(const Tensor& parameter, const LoraFactors& factors) {
+  Tensor weight_A(const LoraFactors& factors) const {
     const Tensor& weight = factors.lora_A->weight;
-    const std::int64_t experts = parameter.size(0);
+    const std::int64_t experts = value_.sizes[0];
     return weight.view({experts, weight.size(0) / experts, weight.size(1)});
   }
-  static Tensor weight_B(const Tensor& parameter, const LoraFactors& factors) {
+  Tensor weight_B(const LoraFactors& factors) const {
     const Tensor& weight = factors.lora_B->weight;
-    const std::int64_t experts = parameter.size(0);
+    const std::int64_t experts = value_.sizes[0];
     return weight.view({weight.size(0), weight.size(1) / experts, experts}).permute({2, 0, 1});
   }
 
-  Tensor parameter_, lhs_, rhs_;
+  AdaptedValue value_;
+  Tensor lhs_, rhs_;
   double scaling_;
 };
 
@@ -122,7 +133,18 @@ class DeltaProxy final : public nn::Parametrization {
 
 class ParamWrappers final : public nn::ParametrizingPatch {
  public:
-  ParamWrappers(const ModuleNode& node, double scaling) : node_(node), scaling_(scaling) {}
+  /// `patch` is what the module had before: quantized experts are dequantized first.
+  ParamWrappers(const ModuleNode& node, double scaling, std::unique_ptr<nn::ForwardPatch> patch)
+      : node_(node),
+        scaling_(scaling),
+        before_(std::move(patch)),
+        inner_(dynamic_cast<nn::ParametrizingPatch*>(before_.get())) {}
+  ghost::Dims value_sizes(const Tensor& parameter) const override {
+    return inner_ ? inner_->value_sizes(parameter) : parameter.sizes();
+  }
+  DType value_dtype(const Tensor& parameter) const override {
+    return inner_ ? inner_->value_dtype(parameter) : parameter.dtype();
+  }
   nn::Linear& add(const nn::Scope& scope, std::int64_t in, std::int64_t out, DType dtype) {
     linears_.push_back(std::make_unique<nn::Linear>(scope, in, out, false, dtype));
     return *linears_.back();
@@ -134,10 +156,12 @@ class ParamWrappers final : public nn::ParametrizingPatch {
   std::unique_ptr<nn::Parametrization> activate(const Tensor& parameter) override {
     for (const auto& [wrapped, factors] : wrapped_) {
       if (wrapped != parameter.ptr().get()) continue;
-      if (parameter.dim() == 2) return std::make_unique<DeltaProxy>(parameter, factors);
-      return std::make_unique<FactorsProxy>(parameter, factors, scaling_);
+      AdaptedValue value{parameter, inner_ ? inner_->activate(parameter) : nullptr,
+                         value_sizes(parameter), value_dtype(parameter)};
+      if (value.sizes.rank() == 2) return std::make_unique<DeltaProxy>(parameter, factors);
+      return std::make_unique<FactorsProxy>(std::move(value), factors, scaling_);
     }
-    return nullptr;
+    return inner_ ? inner_->activate(parameter) : nullptr;
   }
   /// Of a router's layer that is a module of its own (AFMoE). Other modules that have parameters of
   /// this kind make more than a tensor: theirs is never called.
@@ -151,9 +175,28 @@ class ParamWrappers final : public nn::ParametrizingPatch {
  private:
   const ModuleNode& node_;
   double scaling_;
+  std::unique_ptr<nn::ForwardPatch> before_;
+  nn::ParametrizingPatch* inner_;
   std::vector<std::unique_ptr<nn::Linear>> linears_;
   std::vector<std::pair<const ghost::TensorImpl*, LoraFactors>> wrapped_;
 };
+
+/// target_parameters: "experts.gate_up_proj", the end of a parameter's name.
+Result<ParameterTargets> named_parameters_of(const std::vector<nn::NamedModule>& modules,
+                                             const LoraRecipe& recipe, std::string_view family) {
+  if (const Result<void> good = check_parameters(recipe, family); !good)
+    return tl::unexpected(good.error());
+  ParameterTargets found;
+  for (const nn::NamedModule& module : modules)
+    for (const ModuleNode::Named& of : module.node->parameters)
+      if (std::ranges::any_of(recipe.target_parameters, [&](const std::string& target) {
+            return ("." + module.name + "." + of.name).ends_with("." + target);
+          }))
+        found.parameters.push_back({module, of.tensor, recipe.rank, scaling_of(recipe)});
+  if (!found.parameters.empty()) return found;
+  return bad_input("no parameter of the model has such a name", "--peft: target_parameters",
+                   "the ends of parameters' names: experts.gate_up_proj");
+}
 
 nn::Scope parameter_adapter(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
   return nn::Scope(tree, node) / name / "default";
@@ -177,6 +220,7 @@ bool adapts_experts(const LoraRecipe& recipe, std::string_view family) {
 
 Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& modules,
                                            const LoraRecipe& recipe, std::string_view family) {
+  if (!recipe.target_parameters.empty()) return named_parameters_of(modules, recipe, family);
   const OldNames* names = old_names(family);
   if (!names || has_expert_modules(modules)) return ParameterTargets{};
   const bool gate = is_target(recipe, names->gate), up = is_target(recipe, names->up),
@@ -204,19 +248,19 @@ std::vector<LoraFactors> wrap_parameters(nn::ModuleTree& tree,
                                          const std::vector<ParameterTarget>& targets) {
   ModuleNode& node = *targets.front().module.node;
   const std::vector<ModuleNode*> nodes = nest(tree, node, targets.size());
-  auto patch = std::make_unique<ParamWrappers>(node, targets.front().scaling);
+  auto patch =
+      std::make_unique<ParamWrappers>(node, targets.front().scaling, std::move(node.patch));
   std::vector<LoraFactors> made;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Tensor& parameter = targets[i].parameter;
-    const std::int64_t experts = parameter.dim() == 3 ? parameter.size(0) : 1;
-    const std::int64_t in = parameter.size(parameter.dim() - 1);
-    const std::int64_t out = parameter.size(parameter.dim() - 2);
+    const ghost::Dims sizes = patch->value_sizes(parameter);
+    const DType dtype = patch->value_dtype(parameter);
+    const std::int64_t experts = sizes.rank() == 3 ? sizes[0] : 1;
+    const std::int64_t in = sizes[-1], out = sizes[-2];
     const std::int64_t inner = targets[i].rank * experts;
     ModuleNode& place = *nodes[targets.size() - 1 - i];
-    nn::Linear& a =
-        patch->add(parameter_adapter(tree, place, "lora_A"), in, inner, parameter.dtype());
-    nn::Linear& b =
-        patch->add(parameter_adapter(tree, place, "lora_B"), inner, out, parameter.dtype());
+    nn::Linear& a = patch->add(parameter_adapter(tree, place, "lora_A"), in, inner, dtype);
+    nn::Linear& b = patch->add(parameter_adapter(tree, place, "lora_B"), inner, out, dtype);
     made.push_back({&a, &b});
     patch->adapt(parameter, made.back());
   }

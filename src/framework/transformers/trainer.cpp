@@ -20,7 +20,6 @@
 #include "framework/transformers/accelerate_loop.h"
 #include "framework/transformers/arguments/optim_arguments.h"
 #include "framework/transformers/axolotl/lora_kernels.h"
-#include "framework/transformers/axolotl/quantized_experts.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/cut_cross_entropy.h"
@@ -410,8 +409,6 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe,
     if (const Result<void> ready = adapt_quantized(*loaded, config, recipe, false); !ready)
       return tl::unexpected(ready.error());
   }
-  if (const auto fine = axolotl::check_quantized_experts(loaded->model->tree.root()); !fine)
-    return tl::unexpected(fine.error());
   if (recipe.is_of_trl()) halve_adapters(*loaded->model);
   return loaded;
 }

@@ -43,6 +43,14 @@ class QuantizedExpertsPatch final : public nn::ParametrizingPatch {
     if (found == experts_.end()) return nullptr;
     return std::make_unique<Dequantized>(found->second);
   }
+  ghost::Dims value_sizes(const Tensor& parameter) const override {
+    const auto found = experts_.find(parameter.ptr().get());
+    return found == experts_.end() ? parameter.sizes() : found->second.sizes;
+  }
+  DType value_dtype(const Tensor& parameter) const override {
+    const auto found = experts_.find(parameter.ptr().get());
+    return found == experts_.end() ? parameter.dtype() : found->second.state.dtype;
+  }
   /// Modules of experts take more than a tensor: this is never called.
   Tensor forward(const Tensor& x) override { return x; }
 
@@ -71,20 +79,6 @@ std::int64_t quantize_experts(nn::ModuleNode& module, const Tensor& parameter,
   patch->add(parameter, {sizes, std::move(state)});
   ghost::session().tape.empty_cache();
   return unpacked - parameter.numel();
-}
-
-Result<void> check_quantized_experts(nn::ModuleNode& root) {
-  for (const nn::NamedModule& module : nn::named_modules(root))
-    for (const nn::ModuleNode::Named& p : module.node->parameters) {
-      const bool is_packed = p.tensor.dtype() == DType::uint8 && !module.node->projection &&
-                             module.name.find("expert") != std::string::npos;
-      if (is_packed && !dynamic_cast<QuantizedExpertsPatch*>(module.node->patch.get()))
-        return unsupported("adapters of experts that are quantized are not modelled",
-                           "quantize_moe_experts",
-                           "lora_target_modules of the attention alone: peft takes names that end "
-                           "in gate_proj, up_proj or down_proj for those of experts, too");
-    }
-  return {};
 }
 
 }  // namespace memtape::transformers::axolotl

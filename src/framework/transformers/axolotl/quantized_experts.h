@@ -7,7 +7,6 @@
 
 #include <string_view>
 
-#include "base/result.h"
 #include "nn/module.h"
 
 namespace memtape::transformers::axolotl {
@@ -18,8 +17,5 @@ bool is_of_experts(std::string_view name, const ghost::Tensor& parameter);
 /// Quantizes a parameter of the module. It returns how many elements its size no longer shows.
 std::int64_t quantize_experts(nn::ModuleNode& module, const ghost::Tensor& parameter,
                               ghost::Tensor& dynamic_map);
-
-/// An Error if adapters have taken the place of what dequantizes experts.
-Result<void> check_quantized_experts(nn::ModuleNode& root);
 
 }  // namespace memtape::transformers::axolotl
