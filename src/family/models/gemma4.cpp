@@ -524,16 +524,15 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = model_forward(batch);
+    const Tensor hidden_states = last_hidden_state(batch);
     return head_output(*lm_head_, hidden_states, config_.text, batch);
   }
   std::vector<std::int64_t> sliding_windows() const override {
     return family::sliding_windows(config_.text);
   }
-
- private:
+  nn::Projection* head() override { return &*lm_head_; }
   /// Gemma4Model.forward
-  Tensor model_forward(const Batch& batch) {
+  Tensor last_hidden_state(const Batch& batch) override {
     const Tensor image_mask = ghost::eq(batch.input_ids, ghost::kTokenId),
                  video_mask = ghost::eq(batch.input_ids, ghost::kTokenId),
                  audio_mask = ghost::eq(batch.input_ids, ghost::kTokenId);
@@ -559,6 +558,7 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
     return (*language_model_)(inputs.inputs_embeds, inputs);
   }
 
+ private:
   Gemma4Config config_;
   nn::Scope model_;
   std::optional<Gemma4VisionModel> vision_tower_;

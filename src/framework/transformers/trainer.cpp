@@ -101,7 +101,7 @@ class Trainer {
     if (!recipe_.use_liger_kernel) return {};
     const LigerRecipe& liger = trainer_of(recipe_).liger_kernel_config;
     if (const Result<void> done = liger::apply(model_, family, liger); !done) return done;
-    if (liger.fused_linear_cross_entropy && liger::has_kernels(family) && !recipe_.is_of_trl() &&
+    if (liger.fused_linear_cross_entropy && liger::has_fused_head(family) && !recipe_.is_of_trl() &&
         !is_classification(recipe_.task))
       prepared_.replace_forward(
           [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });

@@ -12,6 +12,7 @@
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
+#include "framework/transformers/liger/apply.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer_recipe.h"
@@ -163,7 +164,8 @@ Result<void> check_head(const Config& config, const TrainRecipe& recipe,
   if (trainer_of(recipe).grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
     return unsupported("GRPO's loss that balances experts is not modelled",
                        "--router_aux_loss_coef", "0");
-  if (recipe.task == Task::image_text_to_text && recipe.use_liger_kernel)
+  if (recipe.task == Task::image_text_to_text && recipe.use_liger_kernel &&
+      !liger::has_kernels(type_of(config)))
     return unsupported("Liger's kernels in images-and-text models are not modelled",
                        "--use_liger_kernel", "leave it out");
   if (trainer_of(recipe).cpo && config.boolean("output_router_logits", false))

@@ -24,6 +24,7 @@ struct Kernels {
   bool norms_in_place = true;  ///< of the layers; gemma's last norm is like them
   bool inner_norms = false;    ///< q_norm and k_norm, too
   bool has_fused_head = true;
+  bool rotates = true;  ///< its rope is replaced, too
 };
 constexpr auto kKernels = std::to_array<Kernels>({
     {"llama", Gate::silu},
@@ -39,15 +40,18 @@ constexpr auto kKernels = std::to_array<Kernels>({
     {"gemma", Gate::gelu},
     {"gemma2", Gate::gelu, false},
     {"gemma3_text", Gate::gelu, false, true},
+    {"gemma3", Gate::gelu, false, true},
+    // axolotl's own patches (0.19, integrations/liger/plugin.py), without rope and loss.
+    {"gemma4", Gate::gelu, false, true, false, false},
 });
 
 /// Model types that Liger has kernels for and that are not modelled here with them.
 constexpr auto kOthers = std::to_array<std::string_view>(
-    {"deepseek_v2", "deepseek_v3", "deepseek_v4", "gemma3",     "gemma4",     "gemma4_text",
-     "glm4",        "glm4v",       "glm4v_moe",   "gpt_oss",    "internvl",   "llama4",
-     "llama4_text", "llava",       "mllama",      "ministral",  "mixtral",    "nemotron",
-     "pixtral",     "qwen3_moe",   "qwen2_vl",    "qwen2_5_vl", "qwen3_next", "qwen3_5",
-     "qwen3_vl",    "paligemma",   "falcon_h1",   "smolvlm",    "exaone4",    "hunyuan_v1_dense"});
+    {"deepseek_v2", "deepseek_v3", "deepseek_v4", "gemma4_text",     "glm4",        "glm4v",
+     "glm4v_moe",   "gpt_oss",     "internvl",    "llama4",          "llama4_text", "llava",
+     "mllama",      "ministral",   "mixtral",     "nemotron",        "pixtral",     "qwen3_moe",
+     "qwen2_vl",    "qwen2_5_vl",  "qwen3_next",  "qwen3_5",         "qwen3_vl",    "paligemma",
+     "falcon_h1",   "smolvlm",     "exaone4",     "hunyuan_v1_dense"});
 
 const Kernels* find(std::string_view family) {
   for (const Kernels& kernels : kKernels)
@@ -143,13 +147,16 @@ Result<void> check(const Kernels* kernels, std::string_view family, const LigerR
 }  // namespace
 
 bool has_kernels(std::string_view family) { return find(family) != nullptr; }
+bool has_fused_head(std::string_view family) {
+  return has_kernels(family) && find(family)->has_fused_head;
+}
 
 Result<void> apply(family::PretrainedModel& model, std::string_view family,
                    const LigerRecipe& recipe) {
   const Kernels* kernels = find(family);
   if (const Result<void> fine = check(kernels, family, recipe); !fine) return fine;
   if (!kernels) return {};
-  if (recipe.rope) ghost::session().rotary_kernel = rotary_pos_emb;
+  if (recipe.rope && kernels->rotates) ghost::session().rotary_kernel = rotary_pos_emb;
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
     ModuleNode& node = *module.node;
     if (recipe.gated && node.name == "mlp") patch_mlp(node, kernels->gate);

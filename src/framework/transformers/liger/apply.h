@@ -14,6 +14,8 @@ namespace memtape::transformers::liger {
 
 /// Whether there are kernels for models of that type.
 bool has_kernels(std::string_view family);
+/// Whether its loss is fused with the head, if that is asked for.
+bool has_fused_head(std::string_view family);
 
 /// _apply_liger_kernel_to_instance without the head, which is lce_forward.
 Result<void> apply(family::PretrainedModel& model, std::string_view family,
