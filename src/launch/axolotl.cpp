@@ -64,6 +64,8 @@ void add_axolotl_sharding(Settings& arguments, Reading& reading) {
   arguments.set_text("fsdp", std::move(words), (said ? said : configured)->where);
   JsonObject config;
   config.add("version", sharding_version(settings));
+  // Its own fsdp2_prepare_model (monkeypatch/accelerate/fsdp2.py, since August 2025) leaves dtypes.
+  config.add("upcast_trained", false);
   const KnownNames fields = data::axolotl_fsdp_settings().names;
   for (const YamlNode& member : configured ? configured->value.children : std::vector<YamlNode>()) {
     const std::string_view key = member.key, name = key.substr(key.starts_with("fsdp_") ? 5 : 0);

@@ -66,6 +66,13 @@ inline constexpr Change kZeroFlattensOnDevice{
     "more; before, and where it does not, by way of the host.",
     "runtime/zero/stage_1_and_2.py:DeepSpeedZeroOptimizer.__init__, pull request 7828"};
 
+inline constexpr Change kFsdp2AccumulatesWhole{
+    Package::accelerate,
+    {1, 11, 0},
+    "no_sync turns reductions of fully_shard off, so that gradients of earlier micro-batches stay "
+    "whole; before, every micro-batch reduced its own.",
+    "accelerator.py:Accelerator.no_sync, pull request 3762"};
+
 inline constexpr Change kQuantizedBaseStaysUnderFsdp{
     Package::transformers,
     {5, 0, 0},

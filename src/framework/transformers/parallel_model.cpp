@@ -17,6 +17,7 @@
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer_recipe.h"
 #include "ghost/autograd/node.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::transformers {
 namespace {
@@ -106,7 +107,7 @@ std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model
     const ghost::Op op("empty", {});
     swapped.push_back(ghost::empty({1}, p.dtype()));
   }
-  if (recipe.autocasts() && !recipe.quantization) {
+  if (recipe.autocasts() && !recipe.quantization && trainer_of(recipe).fsdp_config.upcast_trained) {
     const ghost::HostGuard host(on_host);
     torch::upcast_trained(nn::named_parameters(model.tree.root()));
   }
@@ -123,6 +124,12 @@ Parallelism parallelism_of(const TrainRecipe& recipe) {
   if (trainer_of(recipe).fsdp)
     return trainer_of(recipe).fsdp->version == 1 ? Parallelism::fsdp1 : Parallelism::fsdp2;
   return recipe.layout.gpus > 1 ? Parallelism::ddp : Parallelism::none;
+}
+
+bool reduces_each_batch(const TrainRecipe& recipe) {
+  return trainer_of(recipe).sync_each_batch ||
+         (parallelism_of(recipe) == Parallelism::fsdp2 &&
+          !recipe.release.has(changes::kFsdp2AccumulatesWhole));
 }
 
 std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& model,

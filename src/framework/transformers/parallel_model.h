@@ -20,6 +20,8 @@ namespace memtape::transformers {
 
 /// Which of them wraps the model.
 enum class Parallelism { none, ddp, fsdp1, fsdp2, deepspeed };
+/// Whether accelerate's no_sync leaves the reductions of a step's earlier micro-batches on.
+bool reduces_each_batch(const TrainRecipe& recipe);
 Parallelism parallelism_of(const TrainRecipe& recipe);
 
 /// The wrapped model, or the bare one on one GPU.

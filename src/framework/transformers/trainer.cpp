@@ -204,8 +204,7 @@ class Trainer {
     get_batch_samples();
     for (std::size_t i = 0; i < batch_samples_.size(); ++i) {
       inputs_ = batch_samples_[i];
-      wrapper_->set_gradient_sync(trainer_of(recipe_).sync_each_batch ||
-                                  i + 1 == batch_samples_.size());
+      wrapper_->set_gradient_sync(reduces_each_batch(recipe_) || i + 1 == batch_samples_.size());
       tr_loss_step_ = training_step(inputs_, {step, static_cast<int>(i)});
       look_for_nan(tr_loss_step_);
     }

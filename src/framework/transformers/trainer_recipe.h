@@ -66,6 +66,8 @@ struct FsdpConfig {
   bool loads_on_one_rank = false;  ///< cpu_ram_efficient_loading
   bool offload_params = false, activation_checkpointing = false, xla = false;
   std::optional<bool> cpu_offload;
+  bool upcast_trained =
+      true;  ///< memtape's own: fsdp2_prepare_model makes float32 of what is trained
 };
 
 /// liger_kernel_config: the kernels that replace the model's own modules.

@@ -104,6 +104,7 @@ constexpr auto kFields = std::to_array<ConfigField<FsdpConfig>>({
     {"fsdp_min_num_params min_num_params", put_whole<&C::min_num_params>},
     {"fsdp_transformer_layer_cls_to_wrap transformer_layer_cls_to_wrap", put_classes},
     {"fsdp_xla xla", put_on<&C::xla>},
+    {"upcast_trained", put_on<&C::upcast_trained>},
     {"fsdp_limit_all_gathers limit_all_gathers fsdp_state_dict_type state_dict_type "
      "fsdp_xla_fsdp_v2 xla_fsdp_v2 fsdp_xla_fsdp_settings xla_fsdp_settings "
      "fsdp_xla_fsdp_grad_ckpt xla_fsdp_grad_ckpt"},
