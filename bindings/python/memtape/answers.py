@@ -632,6 +632,7 @@ class PlanRow(Read):
     fits: Optional[bool]
     verdict: Optional[str]
     cost_per_hour: Optional[float]
+    launch: Optional[str]
     sacrifice: Optional[str]
     time: Tuple[PlanRowTime, ...]
     command: Tuple[str, ...]
@@ -643,7 +644,7 @@ class PlanRow(Read):
         ("time", each(PlanRowTime._of)),
         ("command", tuple),
     )
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("rank", "step_seconds", "ttft_seconds", "tpot_seconds", "users", "within_limit_bytes", "cost_per_hour", "sacrifice",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("rank", "step_seconds", "ttft_seconds", "tpot_seconds", "users", "within_limit_bytes", "cost_per_hour", "launch", "sacrifice",))
 
 
 @dataclass(frozen=True, repr=False)

@@ -63,7 +63,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     init_device: Optional[Literal["cuda", "cpu", "meta"]]  # where the model is made before it is wrapped (the framework's)
     rank: Optional[Union[int, Literal["all"]]]  # which rank to report (all)
     strategy: Optional[Any]  # the framework's own options by their own names
-    price: Optional[Union[str, float, Sequence[Union[str, float]]]]  # an hour of one, beside --compare
+    price: Optional[str]  # an hour of one GPU, beside --compare
     rules: Optional[bool]  # the well-known rules of thumb beside the answer
     accelerator_config: Any
     activation_offloading: Any
@@ -74,6 +74,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     assistant_only_loss: Any
     auto_find_batch_size: Any
     average_tokens_across_devices: Any
+    base_model_attribute_name: Any
     batch_eval_metrics: Any
     beta: Any
     bf16: Any
@@ -81,6 +82,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     cache_implementation: Any
     cast_lm_head_to_fp32: Any
     center_rewards_coefficient: Any
+    chars_per_token: Any
     chat_template_kwargs: Any
     chat_template_path: Any
     completion_only_loss: Any
@@ -95,6 +97,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     dataloader_persistent_workers: Any
     dataloader_pin_memory: Any
     dataloader_prefetch_factor: Any
+    dataset_batch_size: Any
     dataset_kwargs: Any
     dataset_num_proc: Any
     dataset_text_field: Any
@@ -135,6 +138,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     eval_use_gather_object: Any
     f_alpha_divergence_coef: Any
     f_divergence_type: Any
+    force_use_ref_model: Any
     fp16: Any
     fp16_full_eval: Any
     fsdp: Any
@@ -158,6 +162,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     include_num_input_tokens_seen: Any
     is_encoder_decoder: Any
     label_names: Any
+    label_pad_token_id: Any
     label_smoothing: Any
     label_smoothing_factor: Any
     ld_alpha: Any
@@ -186,11 +191,17 @@ class TrainWithoutGpu(TypedDict, total=False):
     lr_scheduler_type: Any
     mask_truncated_completions: Any
     max_completion_length: Any
+    max_density_ratio: Any
     max_length: Any
+    max_prompt_length: Any
+    max_seq_length: Any
     max_steps: Any
+    max_target_length: Any
     max_tool_calling_iterations: Any
     metric_for_best_model: Any
+    min_density_ratio: Any
     min_p: Any
+    model_adapter_name: Any
     model_init_kwargs: Any
     multi_objective_aggregation: Any
     neftune_noise_alpha: Any
@@ -199,6 +210,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     num_generations: Any
     num_generations_eval: Any
     num_iterations: Any
+    num_of_sequences: Any
     num_train_epochs: Any
     off_policy_mask_threshold: Any
     optim: Any
@@ -222,10 +234,14 @@ class TrainWithoutGpu(TypedDict, total=False):
     prepare_model_for_kbit_training: Any
     project: Any
     prompt_length: Any
+    prompt_sample_size: Any
     push_to_hub: Any
     quantize_moe_experts: Any
+    ref_adapter_name: Any
+    ref_model_init_kwargs: Any
     ref_model_mixup_alpha: Any
     ref_model_sync_steps: Any
+    reference_free: Any
     remove_unused_columns: Any
     repetition_penalty: Any
     report_to: Any
@@ -234,6 +250,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     reward_clip_range: Any
     reward_weights: Any
     router_aux_loss_coef: Any
+    rpo_alpha: Any
     run_name: Any
     sapo_temperature_neg: Any
     sapo_temperature_pos: Any
@@ -252,6 +269,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     sync_ref_model: Any
     temperature: Any
     tf32: Any
+    tools: Any
     top_entropy_quantile: Any
     top_k: Any
     top_p: Any
@@ -272,7 +290,11 @@ class TrainWithoutGpu(TypedDict, total=False):
     use_bias_correction_kl: Any
     use_cache: Any
     use_cpu: Any
+    use_liger: Any
     use_liger_kernel: Any
+    use_liger_loss: Any
+    use_logits_to_keep: Any
+    use_num_logits_to_keep: Any
     use_transformers_continuous_batching: Any
     use_transformers_paged: Any
     use_vllm: Any
@@ -281,14 +303,19 @@ class TrainWithoutGpu(TypedDict, total=False):
     vespo_k_pos: Any
     vespo_lambda_neg: Any
     vespo_lambda_pos: Any
+    vllm_device: Any
+    vllm_dtype: Any
+    vllm_enable_prefix_caching: Any
     vllm_enable_sleep_mode: Any
     vllm_gpu_memory_utilization: Any
     vllm_group_port: Any
+    vllm_guided_decoding_regex: Any
     vllm_importance_sampling_cap: Any
     vllm_importance_sampling_clip_max: Any
     vllm_importance_sampling_clip_min: Any
     vllm_importance_sampling_correction: Any
     vllm_importance_sampling_mode: Any
+    vllm_max_model_len: Any
     vllm_max_model_length: Any
     vllm_mode: Any
     vllm_model_impl: Any
@@ -298,6 +325,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     vllm_server_timeout: Any
     vllm_structured_outputs_regex: Any
     vllm_tensor_parallel_size: Any
+    wandb_log_unique_prompts: Any
     warmup_steps: Any
     weight_decay: Any
 
@@ -482,7 +510,7 @@ class PlanTrainOptions(TypedDict, total=False):
     cluster: Optional[Union[Union[str, "os.PathLike[str]"], Sequence[Union[str, "os.PathLike[str]"]]]]  # GPUs, nodes, links, memory and price: dgx-h100, p5 ...
     method: Optional[Union[Literal["full", "lora", "qlora"], Sequence[Literal["full", "lora", "qlora"]]]]  # how much is trained; several with commas
     sharding: Optional[Union[Literal["ddp", "full", "full-sync", "grad-op", "hybrid"], Sequence[Literal["ddp", "full", "full-sync", "grad-op", "hybrid"]]]]  # how data parallel ranks share the model
-    price: Optional[Union[Union[float, str], Sequence[Union[float, str]]]]  # an hour of one GPU
+    price: Optional[Union[str, Sequence[str]]]  # an hour of one GPU
     export: Optional[Union[Union[str, "os.PathLike[str]"], Sequence[Union[str, "os.PathLike[str]"]]]]  # write what launches a plan: its script and configurations
     plan: Optional[Union[Union[int, str], Sequence[Union[int, str]]]]  # which of the plans (1)
     force: Optional[bool]  # write over files that are there
@@ -548,6 +576,7 @@ class PlanTrainOptions(TypedDict, total=False):
     assistant_only_loss: Any
     auto_find_batch_size: Any
     average_tokens_across_devices: Any
+    base_model_attribute_name: Any
     batch_eval_metrics: Any
     beta: Any
     bf16: Any
@@ -555,6 +584,7 @@ class PlanTrainOptions(TypedDict, total=False):
     cache_implementation: Any
     cast_lm_head_to_fp32: Any
     center_rewards_coefficient: Any
+    chars_per_token: Any
     chat_template_kwargs: Any
     chat_template_path: Any
     completion_only_loss: Any
@@ -569,6 +599,7 @@ class PlanTrainOptions(TypedDict, total=False):
     dataloader_persistent_workers: Any
     dataloader_pin_memory: Any
     dataloader_prefetch_factor: Any
+    dataset_batch_size: Any
     dataset_kwargs: Any
     dataset_num_proc: Any
     dataset_text_field: Any
@@ -609,6 +640,7 @@ class PlanTrainOptions(TypedDict, total=False):
     eval_use_gather_object: Any
     f_alpha_divergence_coef: Any
     f_divergence_type: Any
+    force_use_ref_model: Any
     fp16: Any
     fp16_full_eval: Any
     fsdp: Any
@@ -632,6 +664,7 @@ class PlanTrainOptions(TypedDict, total=False):
     include_num_input_tokens_seen: Any
     is_encoder_decoder: Any
     label_names: Any
+    label_pad_token_id: Any
     label_smoothing: Any
     label_smoothing_factor: Any
     ld_alpha: Any
@@ -660,11 +693,17 @@ class PlanTrainOptions(TypedDict, total=False):
     lr_scheduler_type: Any
     mask_truncated_completions: Any
     max_completion_length: Any
+    max_density_ratio: Any
     max_length: Any
+    max_prompt_length: Any
+    max_seq_length: Any
     max_steps: Any
+    max_target_length: Any
     max_tool_calling_iterations: Any
     metric_for_best_model: Any
+    min_density_ratio: Any
     min_p: Any
+    model_adapter_name: Any
     model_init_kwargs: Any
     multi_objective_aggregation: Any
     neftune_noise_alpha: Any
@@ -673,6 +712,7 @@ class PlanTrainOptions(TypedDict, total=False):
     num_generations: Any
     num_generations_eval: Any
     num_iterations: Any
+    num_of_sequences: Any
     num_train_epochs: Any
     off_policy_mask_threshold: Any
     optim: Any
@@ -696,10 +736,14 @@ class PlanTrainOptions(TypedDict, total=False):
     prepare_model_for_kbit_training: Any
     project: Any
     prompt_length: Any
+    prompt_sample_size: Any
     push_to_hub: Any
     quantize_moe_experts: Any
+    ref_adapter_name: Any
+    ref_model_init_kwargs: Any
     ref_model_mixup_alpha: Any
     ref_model_sync_steps: Any
+    reference_free: Any
     remove_unused_columns: Any
     repetition_penalty: Any
     report_to: Any
@@ -708,6 +752,7 @@ class PlanTrainOptions(TypedDict, total=False):
     reward_clip_range: Any
     reward_weights: Any
     router_aux_loss_coef: Any
+    rpo_alpha: Any
     run_name: Any
     sapo_temperature_neg: Any
     sapo_temperature_pos: Any
@@ -726,6 +771,7 @@ class PlanTrainOptions(TypedDict, total=False):
     sync_ref_model: Any
     temperature: Any
     tf32: Any
+    tools: Any
     top_entropy_quantile: Any
     top_k: Any
     top_p: Any
@@ -746,7 +792,11 @@ class PlanTrainOptions(TypedDict, total=False):
     use_bias_correction_kl: Any
     use_cache: Any
     use_cpu: Any
+    use_liger: Any
     use_liger_kernel: Any
+    use_liger_loss: Any
+    use_logits_to_keep: Any
+    use_num_logits_to_keep: Any
     use_transformers_continuous_batching: Any
     use_transformers_paged: Any
     use_vllm: Any
@@ -755,14 +805,19 @@ class PlanTrainOptions(TypedDict, total=False):
     vespo_k_pos: Any
     vespo_lambda_neg: Any
     vespo_lambda_pos: Any
+    vllm_device: Any
+    vllm_dtype: Any
+    vllm_enable_prefix_caching: Any
     vllm_enable_sleep_mode: Any
     vllm_gpu_memory_utilization: Any
     vllm_group_port: Any
+    vllm_guided_decoding_regex: Any
     vllm_importance_sampling_cap: Any
     vllm_importance_sampling_clip_max: Any
     vllm_importance_sampling_clip_min: Any
     vllm_importance_sampling_correction: Any
     vllm_importance_sampling_mode: Any
+    vllm_max_model_len: Any
     vllm_max_model_length: Any
     vllm_mode: Any
     vllm_model_impl: Any
@@ -772,6 +827,7 @@ class PlanTrainOptions(TypedDict, total=False):
     vllm_server_timeout: Any
     vllm_structured_outputs_regex: Any
     vllm_tensor_parallel_size: Any
+    wandb_log_unique_prompts: Any
     warmup_steps: Any
     weight_decay: Any
 
@@ -786,7 +842,7 @@ class PlanServeOptions(TypedDict, total=False):
     tpot: Optional[Union[str, Sequence[str]]]  # the longest time between tokens, like 50ms
     engine: Optional[Union[Literal["vllm", "sglang", "any"], Sequence[Literal["vllm", "sglang", "any"]]]]  # which engines (vllm)
     allow_quantize: Optional[Union[str, float, Sequence[Union[str, float]]]]  # roundings of weights that are allowed (none)
-    price: Optional[Union[str, float, Sequence[Union[str, float]]]]  # an hour of one GPU
+    price: Optional[Union[str, Sequence[str]]]  # an hour of one GPU
     export: Optional[Union[Union[str, "os.PathLike[str]"], Sequence[Union[str, "os.PathLike[str]"]]]]  # write what launches a plan: its script and containers
     plan: Optional[Union[Union[int, str], Sequence[Union[int, str]]]]  # which of the plans (1)
     force: Optional[bool]  # write over files that are there
