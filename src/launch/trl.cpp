@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "framework/transformers/arguments/trl_earlier_fields.h"
 #include "launch/programs.h"
 #include "launch/trainer_program.h"
 #include "launch/words.h"
@@ -38,8 +37,8 @@ std::vector<std::string_view> all_fields(const SettingsProgram& program) {
     add(transformers::kCpo);
     names.push_back("max_completion_length");
   }
-  for (const transformers::EarlierTrlField& field : transformers::earlier_trl_fields())
-    if ((field.of & trainer.bit()) != 0) names.push_back(field.argument.name());
+  for (const std::string_view earlier : transformers::earlier_trl_names(trainer.bit()))
+    names.push_back(earlier);
   for (const std::string_view own : {"prompt_length", "packed_sequences"})  // memtape's own
     std::erase(names, own);
   return names;

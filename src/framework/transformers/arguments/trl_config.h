@@ -62,4 +62,7 @@ void start_trainer(std::span<const NamedValue> options, TrainRecipe& recipe);
 /// Cuts sequences to max_length.
 void cut_sequences(TrainRecipe& recipe);
 
+/// Of the fields that its releases had once (trl_earlier_fields.h).
+std::vector<std::string_view> earlier_trl_names(Trainers of);
+
 }  // namespace memtape::transformers

@@ -111,4 +111,11 @@ bool EarlierTrlField::is_in(Version release) const {
 
 std::span<const EarlierTrlField> earlier_trl_fields() { return kEarlierFields; }
 
+std::vector<std::string_view> earlier_trl_names(Trainers of) {
+  std::vector<std::string_view> names;
+  for (const EarlierTrlField& field : earlier_trl_fields())
+    if ((field.of & of) != 0) names.push_back(field.argument.name());
+  return names;
+}
+
 }  // namespace memtape::transformers
