@@ -122,8 +122,9 @@ def run(cases: List[Case], python: str, folder: pathlib.Path, gpu: str, seconds:
         found.append(outcome)
         if sys.stderr.isatty():
             print(f"\r\033[K{number} of {len(cases) - len(failures)}", end="", file=sys.stderr, flush=True)
-        if told(outcome):
-            print(("\r\033[K" if sys.stderr.isatty() else "") + told(outcome), file=sys.stderr, flush=True)
+        line = told(outcome)
+        if line:
+            print(("\r\033[K" if sys.stderr.isatty() else "") + line, file=sys.stderr, flush=True)
     return report(found, left=len(cases) - len(found))
 
 
