@@ -28,7 +28,8 @@ Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValu
 
 Result<Confirmed> Confirmation::ask(TrainRecipe recipe) const {
   Result<TrainAnswer> answer =
-      predict_train(model_, recipe, device_, {.largest = 0, .advise = false, .workers = workers_});
+      predict_train(model_, recipe, device_,
+                    {.largest = 0, .advise = false, .fullest_only = true, .workers = workers_});
   if (!answer) return tl::unexpected(answer.error());
   Prediction& p = answer->prediction;
   Confirmed found;

@@ -2,6 +2,7 @@
 #include "predict/rank_runs.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -63,18 +64,17 @@ class RankRuns {
         fullest_(options.workers.count) {}
 
   Result<FullestRank> run(std::vector<RankReport>& reports) {
-    options_.workers.share(classes_.size(), [this](std::size_t worker, std::size_t at) {
-      outcomes_[at] = run_rank(fullest_[worker], at);
-    });
-    for (Result<RankReport>& outcome : outcomes_) {
-      if (!outcome) return tl::unexpected(outcome.error());
-      add_report(reports, std::move(*outcome));
+    for (Wave wave = first_wave(); !wave.empty(); wave = next_wave(wave)) {
+      options_.workers.share(wave.size(), [&](std::size_t worker, std::size_t at) {
+        outcomes_[wave[at]] = run_rank(fullest_[worker], wave[at]);
+      });
+      for (const std::size_t at : wave)
+        if (!*outcomes_[at]) return tl::unexpected(outcomes_[at]->error());
     }
+    for (std::optional<Result<RankReport>>& outcome : outcomes_)
+      if (outcome) add_report(reports, std::move(**outcome));
     put_in_order(reports);
-    Candidate* fullest = &fullest_.front();
-    for (Candidate& one : fullest_)
-      if (one.is_fuller_than(*fullest)) fullest = &one;
-    return std::move(*fullest->rank);
+    return std::move(*fullest().rank);
   }
 
  private:
@@ -88,6 +88,59 @@ class RankRuns {
       return peak != other.peak ? peak > other.peak : at < other.at;
     }
   };
+
+  Candidate& fullest() {
+    Candidate* found = &fullest_.front();
+    for (Candidate& one : fullest_)
+      if (one.is_fuller_than(*found)) found = &one;
+    return *found;
+  }
+
+  /// Classes that run side by side, by their indices.
+  using Wave = std::vector<std::size_t>;
+
+  /// All; or, of those whose layers are alike, those with the most in flight.
+  Wave first_wave() const {
+    Wave wave;
+    for (std::size_t at = 0; at < classes_.size(); ++at)
+      if (!options_.fullest_only || !has_fuller_kin(at)) wave.push_back(at);
+    return wave;
+  }
+
+  bool has_fuller_kin(std::size_t at) const {
+    return std::ranges::any_of(classes_, [&](const torch::RankClass& other) {
+      return other.layers_alike == classes_[at].layers_alike &&
+             other.in_flight > classes_[at].in_flight;
+    });
+  }
+
+  /// Those that have next less in flight than the ones that ran last, unless these hold so little
+  /// that with less they could not be the fullest.
+  Wave next_wave(const Wave& last) {
+    Wave wave;
+    std::map<int, std::int64_t> lasts;  // by layers_alike: in flight of those that ran last
+    for (const std::size_t at : last)
+      if (may_have_fuller_kin(at)) lasts[classes_[at].layers_alike] = classes_[at].in_flight;
+    for (const auto& [layers, before] : lasts) {
+      std::int64_t next = -1;
+      for (const torch::RankClass& one : classes_)
+        if (one.layers_alike == layers && one.in_flight < before)
+          next = std::max(next, one.in_flight);
+      for (std::size_t at = 0; at < classes_.size(); ++at)
+        if (classes_[at].layers_alike == layers && classes_[at].in_flight == next && next >= 0)
+          wave.push_back(at);
+    }
+    return wave;
+  }
+
+  /// A class with less in flight holds no more requested bytes than `at`, which ran. What the
+  /// allocator adds to them follows from how blocks fall into place, and no bound of it is known
+  /// but that of a run: twice what the fullest rank has of it is allowed for.
+  bool may_have_fuller_kin(std::size_t at) {
+    const Levels& most = fullest().rank->play.highest;
+    const Bytes added = most.reserved - most.requested;
+    return (*outcomes_[at])->peak.requested + added > most.requested;
+  }
 
   Result<RankReport> run_rank(Candidate& fullest, std::size_t at) const {
     const torch::RankClass& alike = classes_[at];
@@ -113,8 +166,8 @@ class RankRuns {
   const PredictOptions& options_;
   const int measured_;
   const std::vector<torch::RankClass> classes_;
-  std::vector<Result<RankReport>> outcomes_;  ///< by class
-  std::vector<Candidate> fullest_;            ///< by worker
+  std::vector<std::optional<Result<RankReport>>> outcomes_;  ///< by class; none if it was left out
+  std::vector<Candidate> fullest_;                           ///< by worker
 };
 
 }  // namespace

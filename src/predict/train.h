@@ -44,10 +44,11 @@ struct CommandWords {
 };
 
 struct PredictOptions {
-  std::size_t largest = 12;               ///< rows of the table of the largest tensors
-  bool trace = false;                     ///< keep what reports that draw time need
-  bool advise = true;                     ///< look for what would make it fit, when it does not
-  Workers workers = {};                   ///< who run the ranks, and try what would fit
+  std::size_t largest = 12;   ///< rows of the table of the largest tensors
+  bool trace = false;         ///< keep what reports that draw time need
+  bool advise = true;         ///< look for what would make it fit, when it does not
+  bool fullest_only = false;  ///< leave ranks out that hold less than the fullest one by far
+  Workers workers = {};       ///< who run the ranks, and try what would fit
   const CommandWords* command = nullptr;  ///< without it there is no advice
 };
 

@@ -23,10 +23,9 @@ constexpr std::size_t kMostCuts = 8;
 using Pieces = std::vector<std::int64_t>;
 using StageProgram = std::vector<std::int64_t>;
 
-/// What a stage's program depends on.
-StageProgram program_of(const Arguments& a, std::int64_t pp) {
-  const bool turns = a.vpp > 1;  // interleaved: each rank has a table of its own
-  StageProgram program{turns ? pp : std::min(a.num_microbatches, a.pp - 1 - pp)};
+/// The layers of a stage and what stands before and behind them.
+StageProgram layers_of(const Arguments& a, std::int64_t pp) {
+  StageProgram program;
   for (const ChunkPlace& chunk : chunks_of(a, pp)) {
     program.push_back(chunk.first + 2 * chunk.last + 4 * chunk.mtp + 8 * chunk.final_norm);
     program.push_back(chunk.layers);
@@ -36,6 +35,20 @@ StageProgram program_of(const Arguments& a, std::int64_t pp) {
                         : i < a.moe.layers.size() ? a.moe.layers[i]
                                                   : 0);
   }
+  return program;
+}
+
+/// Passes that a stage begins before its first backward: schedules.py, get_pp_rank_microbatches.
+/// What all stages have of them beside is left out.
+std::int64_t in_flight(const Arguments& a, std::int64_t pp) {
+  const std::int64_t behind = a.pp - 1 - pp;
+  return a.vpp > 1 ? behind : std::min(a.num_microbatches, behind);
+}
+
+/// What a stage's program depends on.
+StageProgram program_of(const Arguments& a, std::int64_t pp) {
+  StageProgram program = layers_of(a, pp);
+  program.push_back(in_flight(a, pp));
   return program;
 }
 
@@ -151,19 +164,20 @@ class StageClasses {
   Group group_;
 };
 
-/// The first stage that runs each stage's program.
-std::vector<std::size_t> first_alike(const Arguments& a) {
+/// By stage: the first one of which `what` is the same.
+std::vector<std::size_t> first_alike(const Arguments& a,
+                                     StageProgram (*what)(const Arguments&, std::int64_t)) {
   std::map<StageProgram, std::size_t> known;
   std::vector<std::size_t> found;
   for (std::int64_t pp = 0; pp < a.pp; ++pp)
-    found.push_back(known.try_emplace(program_of(a, pp), found.size()).first->second);
+    found.push_back(known.try_emplace(what(a, pp), found.size()).first->second);
   return found;
 }
 
 /// The places by their program, each group in the order of ranks.
 std::vector<Group> by_program(const Arguments& a, const std::vector<Place>& places,
                               const std::vector<bool>& has_first) {
-  const std::vector<std::size_t> program = first_alike(a);
+  const std::vector<std::size_t> program = first_alike(a, program_of);
   std::vector<std::array<Group, 2>> found(program.size());
   for (std::uint32_t i = 0; i < places.size(); ++i) {
     const auto pp = static_cast<std::size_t>(places[i].pp);
@@ -177,14 +191,19 @@ std::vector<Group> by_program(const Arguments& a, const std::vector<Place>& plac
 }
 
 /// The ranks of each group, the groups by their first.
-std::vector<torch::RankClass> classes_of(const PlacesOfRanks& all,
+std::vector<torch::RankClass> classes_of(const Arguments& a, const PlacesOfRanks& all,
                                          const std::vector<Group>& groups) {
+  const std::vector<std::size_t> layers = first_alike(a, layers_of);
   std::vector<std::size_t> group_of(all.places.size());
   for (std::size_t i = 0; i < groups.size(); ++i)
     for (const std::uint32_t place : groups[i]) group_of[place] = i;
   std::vector<torch::RankClass> found(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    found[i].stage = static_cast<int>(all.places[std::ranges::min(groups[i])].pp);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::int64_t pp = all.places[std::ranges::min(groups[i])].pp;
+    found[i].stage = static_cast<int>(pp);
+    found[i].layers_alike = static_cast<int>(layers[static_cast<std::size_t>(pp)]);
+    found[i].in_flight = in_flight(a, pp);
+  }
   for (std::size_t rank = 0; rank < all.of_rank.size(); ++rank)
     found[group_of[all.of_rank[rank]]].ranks.push_back(static_cast<int>(rank));
   std::ranges::sort(found, {}, [](const torch::RankClass& one) { return one.ranks.front(); });
@@ -204,7 +223,7 @@ Result<std::vector<torch::RankClass>> rank_classes(const TrainRecipe& recipe,
   for (Group& group : by_program(arguments, all.places, has_first))
     for (Group& one : StageClasses(arguments, all.places, std::move(group)).classes(asked))
       groups.push_back(std::move(one));
-  return classes_of(all, groups);
+  return classes_of(arguments, all, groups);
 }
 
 }  // namespace memtape::megatron

@@ -58,6 +58,11 @@ auto run_equal_layers(const Program& program) {
 struct RankClass {
   std::vector<int> ranks;
   int stage = 0;  ///< the stage of the pipeline
+  /// Classes of one number here run the same layers and differ in how much is in flight at once, or
+  /// in how the optimizer's shards are cut. The one with less in flight never holds more at the
+  /// same turn of its schedule.
+  int layers_alike = 0;
+  std::int64_t in_flight = 0;  ///< passes begun before the first backward
 };
 
 /// The model as the loop runs it, either bare or wrapped by a framework that spreads it over GPUs.
