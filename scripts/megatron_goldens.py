@@ -65,14 +65,17 @@ class Row:
         return self.number("--global-batch-size") // (self.number("--micro-batch-size") * replicas)
 
 
-# The first day of each image of NVIDIA's that docker/.ngc_version.dev named, and the PyTorch that it brings; the long support has 25.09.
-IMAGES = [("2026-05-07", "26.04", "2.12.0"), ("2026-03-05", "26.02", "2.11.0"), ("2026-01-14", "25.11", "2.10.0"), ("", "25.09", "2.9.0")]
+# The first day of each image of NVIDIA's that docker/.ngc_version.dev named, and the PyTorch that it brings; the container of long
+# support has 25.09 since 23a1dcaf (6 November 2025), and had 24.01 before (.gitlab/stages/01.build.yml).
+IMAGES = [("2026-05-07", "26.04", "torch==2.12.0"), ("2026-03-05", "26.02", "torch==2.11.0"), ("2026-01-14", "25.11", "torch==2.10.0"),
+          ("", "25.09", "torch==2.9.0")]
+LONG_SUPPORT = [("2025-11-06", "25.09", "torch==2.9.0"), ("", "24.01", "torch==2.2.0,transformer-engine==1.2.0")]
 
 
-def torch_of_image(row):
-    """The PyTorch of the image that a golden was written down in; that of 26.06 does what 26.04's does, as far as the goldens say."""
-    day = "" if row.container == "lts" else row.recorded
-    return next(torch for first, _, torch in IMAGES if day >= first)
+def releases_of_image(row):
+    """What the image brought in which a golden was written down; that of 26.06 does what 26.04's does, as far as the goldens say."""
+    images = LONG_SUPPORT if row.container == "lts" else IMAGES
+    return next(releases for first, _, releases in images if row.recorded >= first)
 
 
 def held_batches(row):
@@ -114,9 +117,9 @@ KINDS = [
     Kind("held", "All batches of a step stay on the first tensor parallel rank (goldens of 21 May to 8 July 2026, whose bytes are "
          "counted here): " + " ".join(held_batches.__doc__.split()), held_batches, held_bytes),
     Kind("image", "Written down before November 2025, in an image of an older date (the first one that the repository names is 25.09): no "
-         "flash attention in deterministic mode, no fused cross entropy, other placeholders of gradients.",
+         "fused cross entropy, other placeholders of gradients.",
          lambda row: row.recorded < "2025-11"),
-    Kind("lts", "The container of long support: Transformer Engine and PyTorch of its own, older versions.",
+    Kind("lts", "The container of long support: an image of its own, which stays while the other one moves on.",
          lambda row: row.container == "lts" and row.recorded >= "2025-11"),
     Kind("routing", "Experts get as many tokens as a real router sends them.", lambda row: row.has("--num-experts")),
     Kind("nodes", "The recipe names no nodes: the fewest that hold the model once are taken, and more would share the optimizer's states.",
@@ -137,7 +140,7 @@ KINDS = [
 def answer(program, row):
     split = row.args.index("--")
     last = max(row.gpus(), row.model_gpus()) - 1
-    words = [*row.args[:split], "--json", "--rank", str(last), "--with", f"torch=={torch_of_image(row)}", *row.args[split:]]
+    words = [*row.args[:split], "--json", "--rank", str(last), "--with", releases_of_image(row), *row.args[split:]]
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         # Without the command to run in its place, which differs from launcher to launcher.
@@ -190,8 +193,8 @@ def page(rows, answers):
     lines = ["# Megatron-LM's goldens, one by one", "",
              "Written by `scripts/megatron_goldens.py`; a test fails when it is out of date. Bytes of the last rank between steps and at",
              "the peak since start, as Megatron-LM's CI wrote them down (commit d98e8a64), and memtape's answer less that. The launch",
-             "commands carry the environment of their recipe, and each is asked with the PyTorch of the image of its day ("
-             + ", ".join(f"{image}: {torch}" for _, image, torch in IMAGES) + ").",
+             "commands carry the environment of their recipe, and each is asked with the releases of the image of its day ("
+             + ", ".join(f"{image}: {releases.replace('==', ' ')}" for _, image, releases in [*IMAGES, LONG_SUPPORT[-1]]) + ").",
              "What stands between follows from a row's command, environment, container, GPU and day alone; a kind with bytes of its own",
              "is counted in \"exact with these\".", "",
              "| kind | what |", "|---|---|"]

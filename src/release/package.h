@@ -37,6 +37,11 @@ struct PackageFacts {
   Version oldest;         ///< the oldest one; releases before it are answered by its rules
 };
 
+struct PackageVersion {
+  Package package;
+  Version version;
+};
+
 /// All packages, in the order of the enumeration.
 std::span<const PackageFacts> packages();
 

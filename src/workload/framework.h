@@ -6,12 +6,14 @@
 // A recipe points to its framework, so two recipes of one framework hold the same pointer.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "option/given.h"
+#include "release/package.h"
 
 namespace memtape {
 
@@ -43,6 +45,8 @@ struct Framework {
   std::span<const AbsentOption> absent = {};
   /// Experts are cut over as many tensor parallel ranks as all else where nothing is said.
   bool experts_follow_tensor_ranks = false;
+  /// What the image of its programs brings, where nobody names a release.
+  std::optional<PackageVersion> image = {};
 
   // Where one is null, the framework does no such thing.
   /// What people call arguments that it alone has, or alone gives a meaning: "Trainer's arguments".

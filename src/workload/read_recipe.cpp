@@ -20,6 +20,8 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options, Framewo
     if (!found) return tl::unexpected(found.error());
     recipe.framework = *found;
   }
+  if (const auto& image = recipe.framework->image; image && releases.from == kNewestKnown)
+    recipe.release.set(image->package, image->version);
   if (recipe.framework->start) recipe.framework->start(options, recipe);
   return recipe;
 }

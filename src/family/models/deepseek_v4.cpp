@@ -7,6 +7,7 @@
 
 #include "family/facts.h"
 #include "family/parts/deepseek_v4_attention.h"
+#include "family/parts/float32_since.h"
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -14,6 +15,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -57,7 +59,8 @@ class DeepseekV4Router : public nn::Module<DeepseekV4Router> {
         weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {
     const ghost::ScopeGuard guard(node().scope);
     buffer_ = hash ? ghost::zeros({c.vocab_size, top_k_}, DType::int64)
-                   : ghost::zeros({c.num_experts}, deepseek_v4_float_dtype(scope));
+                   : ghost::zeros({c.num_experts},
+                                  float32_since(changes::kDeepseekV4KeepsNormsInFloat32, scope));
     scope.buffer(hash ? "tid2eid" : "e_score_correction_bias", buffer_);
   }
 

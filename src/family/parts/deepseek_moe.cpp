@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "family/parts/config_checks.h"
+#include "family/parts/float32_since.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -72,7 +73,7 @@ GroupChoice::GroupChoice(const Tensor& scores, const DeepseekMoeConfig& c)
 }
 
 DType router_dtype(const nn::Scope& scope) {
-  return ghost::has(changes::kRoutersAreFloat32) ? DType::float32 : scope.dtype();
+  return float32_since(changes::kRoutersAreFloat32, scope);
 }
 
 Tensor best_two_of(const Tensor& groups) { return ghost::topk(groups, kBestOfGroup).first; }

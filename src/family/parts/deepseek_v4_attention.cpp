@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "family/caches/key_value_cache.h"
+#include "family/parts/float32_since.h"
 #include "family/parts/sink_attention.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/copy_into.h"
@@ -15,6 +16,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
 #include "ghost/ops/unary.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -39,9 +41,9 @@ WindowPool::WindowPool(const nn::Scope& scope, const DeepseekV4Config& c, const 
       kv_proj_(scope / "kv_proj", c.hidden_size, shape.head_dim * (shape.overlaps ? 2 : 1), false),
       gate_proj_(scope / "gate_proj", c.hidden_size, shape.head_dim * (shape.overlaps ? 2 : 1),
                  false),
-      position_bias_(scope.parameter("position_bias",
-                                     {shape.rate, shape.head_dim * (shape.overlaps ? 2 : 1)},
-                                     deepseek_v4_float_dtype(scope))),
+      position_bias_(
+          scope.parameter("position_bias", {shape.rate, shape.head_dim * (shape.overlaps ? 2 : 1)},
+                          float32_since(changes::kDeepseekV4KeepsNormsInFloat32, scope))),
       kv_norm_(scope / "kv_norm", shape.head_dim),
       q_b_proj_(shape.index_heads > 0
                     ? std::make_unique<nn::Linear>(scope / "q_b_proj", c.q_lora_rank,
@@ -210,7 +212,8 @@ DeepseekV4Attention::DeepseekV4Attention(const nn::Scope& scope, const DeepseekV
       o_a_proj_(scope / "o_a_proj", c.num_attention_heads * c.head_dim / c.o_groups,
                 c.o_groups * c.o_lora_rank, false),
       o_b_proj_(scope / "o_b_proj", c.o_groups * c.o_lora_rank, c.hidden_size, false),
-      sinks_(scope.parameter("sinks", {c.num_attention_heads}, deepseek_v4_float_dtype(scope))) {
+      sinks_(scope.parameter("sinks", {c.num_attention_heads},
+                             float32_since(changes::kDeepseekV4KeepsNormsInFloat32, scope))) {
   call_.num_key_value_groups = c.num_attention_heads;
   if (c.compressed_keys(layer) != CompressedKeys::none)
     compressor_.emplace(scope / "compressor", c, c.compressed_keys(layer));

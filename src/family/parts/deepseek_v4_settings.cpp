@@ -152,10 +152,6 @@ Tensor rotate_tail(const Tensor& x, const Tensor& half_cos, Tensor sin) {
   return ghost::cat({nope, rotated}, -1);
 }
 
-DType deepseek_v4_float_dtype(const nn::Scope& scope) {
-  return ghost::has(changes::kDeepseekV4KeepsNormsInFloat32) ? DType::float32 : scope.dtype();
-}
-
 DeepseekV4RMSNorm::DeepseekV4RMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
     : Module(scope),
       weight_(

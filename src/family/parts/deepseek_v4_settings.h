@@ -35,9 +35,6 @@ struct DeepseekV4Config : MoeConfig {
   void read_ropes(const Config& c);
 };
 
-/// What DeepSeek-V4's norms, sinks, position biases and correction biases are held in.
-DType deepseek_v4_float_dtype(const nn::Scope& scope);
-
 class DeepseekV4RMSNorm : public nn::Module<DeepseekV4RMSNorm> {
  public:
   DeepseekV4RMSNorm(const nn::Scope& scope, std::int64_t hidden_size);

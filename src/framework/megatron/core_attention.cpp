@@ -12,6 +12,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/triangular.h"
+#include "release/transformer_engine_changes.h"
 
 namespace memtape::megatron {
 namespace {
@@ -207,7 +208,10 @@ bool fused_is_chosen(const Arguments& a) {
 /// before flash-attn from compute capability 9.0 on, behind it elsewhere.
 AttentionBackend chosen_backend(const Arguments& a) {
   if (a.attention_backend != AttentionBackend::automatic) return a.attention_backend;
-  return fused_is_chosen(a) ? AttentionBackend::fused : AttentionBackend::flash;
+  if (fused_is_chosen(a)) return AttentionBackend::fused;
+  return a.deterministic_attention && !ghost::has(changes::kFlashAttentionCanBeDeterministic)
+             ? AttentionBackend::unfused
+             : AttentionBackend::flash;
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "framework/megatron/strategy.h"
 #include "framework/megatron/transformers_model.h"
 #include "framework/torch/dialect_parts.h"
-#include "release/requirement_list.h"
 
 namespace memtape::megatron {
 namespace {
@@ -24,16 +23,8 @@ constexpr std::array kAbsent{no_adapters("lora-rank"),    no_adapters("lora-targ
                              torch::kNoUpcasting,         torch::kNoOffload,
                              torch::kNoInitDevice,        torch::kNoFreezing};
 
-/// Megatron-LM runs in an image of NVIDIA's (docker/.ngc_version.dev), which brings a PyTorch: 2.12
-/// since 26.04 (5fe3f066, 7 May 2026). It counts where nobody names another.
-void take_image(TrainRecipe& recipe) {
-  constexpr Version kTorch{2, 12, 0};
-  if (recipe.releases_from == kNewestKnown) recipe.release.set(Package::torch, kTorch);
-}
-
 /// With Transformer Engine, unless the attention is one that only local layers have.
 void start(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  take_image(recipe);
   const NamedValue unfused{"attention", "unfused"}, eager{"attention", "eager"};
   const bool is_local = std::ranges::find(options, unfused) != options.end() ||
                         std::ranges::find(options, eager) != options.end();
@@ -102,6 +93,8 @@ constinit const Dialect kDialect{
                   .takes = {.eight_bit_products = true, .selective_checkpointing = true},
                   .absent = kAbsent,
                   .experts_follow_tensor_ranks = true,
+                  // NVIDIA's 26.04 (docker/.ngc_version.dev since 5fe3f066, 7 May 2026).
+                  .image = PackageVersion{Package::torch, {2, 12, 0}},
                   .start = start,
                   .in_common_words = in_common_words,
                   .strategy = read_strategy,
