@@ -17,7 +17,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 BUILT_ON_BY_ALL = {"framework/torch"}
 BUILDS_ON = {  # a framework that another is made of
     "framework/fsdp1": {"framework/ddp"},
-    "framework/litgpt": {"framework/transformers"},  # bitsandbytes
+    "framework/litgpt": {"framework/fsdp1", "framework/transformers"},  # Lightning's strategy, bitsandbytes
     "framework/sglang": {"framework/vllm"},
     "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2", "framework/deepspeed",
                                "framework/torch_tp"},  # the plan that loading counts by

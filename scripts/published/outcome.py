@@ -15,6 +15,8 @@ KINDS = {
     "routing": "Experts get as many tokens as a real router sends them.",
     "kernels": "Triton kernels of fms-acceleration (norms, rope) run in place of the model's own, which are taken.",
     "first": "The peak is that of the first iteration, whose sample is the longest; the answer is that of one of many as long.",
+    "later": "Later iterations hold the gradients of the whole model that accumulate, and have shorter samples than the first, whose length is "
+             "taken for all.",
     "kept": "bitsandbytes before 0.43.2 keeps inputs of the graph before, of samples whose lengths are not said; they are not counted.",
     "lengths": "512 is the longest a sample may be; how long the longest was is not said.",
     "inductor": "Reserved memory of what inductor generated on that day, or of what it tried in the first step.",

@@ -87,17 +87,17 @@ void say_litgpt(Reading& reading) {
   reading.add_options();
   if (settings.says("quantize")) reading.add_options("quantized");
   add_litgpt_optimizer(reading);
-  // TrainArgs.gradient_accumulation_iters of one device.
-  const std::int64_t micro = settings.whole("train.micro_batch_size").value_or(1),
-                     global = settings.whole("train.global_batch_size").value_or(16);
-  if (micro > 0)
-    translation.add("gradient-accumulation", std::max<std::int64_t>(1, global / micro));
+  const auto count = [&](std::string_view name, std::int64_t otherwise) {
+    return std::max<std::int64_t>(1, settings.whole(name).value_or(otherwise));
+  };
+  const std::int64_t devices = count("devices", 1) * count("num_nodes", 1),
+                     each = devices * count("train.micro_batch_size", 1);
+  translation.add("gradient-accumulation",  // TrainArgs.gradient_accumulation_iters
+                  std::max<std::int64_t>(1, count("train.global_batch_size", 16) / each));
   if (!settings.find("train.max_seq_length"))
     reading.warn(
         "train.max_seq_length is not set: the longest sample decides; --sequence-length before the "
         "-- says how long");
-  const std::int64_t devices =
-      settings.whole("devices").value_or(1) * settings.whole("num_nodes").value_or(1);
   if (devices > 1) translation.add("gpus", devices);
 }
 

@@ -164,7 +164,7 @@ Tensor CausalSelfAttention::attend(const Tensor& q, const Tensor& k, const Tenso
 }
 
 Block::Block(const nn::Scope& scope, const Parts& parts, nn::ListIndex block)
-    : Module(scope),
+    : GradientCheckpointingLayer(scope),
       config_(parts.config),
       norm_1_(scope / "norm_1", config_, config_.norm_1),
       attn_(scope / "attn", parts, block),

@@ -9,6 +9,7 @@
 
 #include "framework/litgpt/architectures.h"
 #include "framework/litgpt/lora_linear.h"
+#include "nn/checkpointing.h"
 
 namespace memtape::litgpt {
 
@@ -73,7 +74,7 @@ class CausalSelfAttention : public nn::Module<CausalSelfAttention> {
   std::unique_ptr<Norm> norm_q_, norm_k_;
 };
 
-class Block : public nn::Module<Block> {
+class Block : public nn::GradientCheckpointingLayer<Block> {
  public:
   Block(const nn::Scope& scope, const Parts& parts, nn::ListIndex block);
   Tensor forward(const Tensor& x, const Rope& rope);

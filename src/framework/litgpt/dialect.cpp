@@ -40,6 +40,7 @@ constinit const Dialect kDialect{
     .tasks = torch::kLanguageTasks,
     .packages = packages_of_program,
     .settle = settle,
-    .run = torch::run_alike<run_training>};
+    .ranks = rank_classes,
+    .run = run_training};
 
 }  // namespace memtape::litgpt

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/litgpt/gpt.h"
 #include "framework/torch/lora_targets.h"
 #include "framework/torch/optimizer.h"
@@ -64,17 +65,18 @@ Result<void> check(const TrainRecipe& recipe) {
     return unsupported("litgpt's programs take bf16-true, bf16-mixed and 32-true", "--precision",
                        "bf16, amp-bf16 or fp32");
   if (recipe.checkpointing != Checkpointing::none)
-    return unsupported("litgpt checkpoints activations only where it shards a model over GPUs",
-                       "--gradient-checkpointing", "none");
+    return unsupported("litgpt checkpoints activations where it shards a model, and only there",
+                       "--gradient-checkpointing", "leave it out");
   if (recipe.quantization && !recipe.lora)
     return unsupported("litgpt quantizes under adapters; LoRA is modelled", "--quantize",
                        "add --lora-rank");
   if (recipe.quantization && recipe.autocasts())
     return bad_input("Quantization and mixed precision is not supported", "--quantize",
                      "--precision bf16 or fp32");
-  if (const auto one = torch::check_axes(recipe.layout, {}); !one) return one;
-  if (recipe.layout.gpus > 1)
-    return unsupported("several GPUs are not modelled by --framework litgpt", "--gpus", "1");
+  if (const auto fine = torch::check_data_parallel(recipe.layout); !fine) return fine;
+  if (recipe.quantization && recipe.layout.gpus > 1)
+    return bad_input("Quantization is currently not supported for multi-GPU training", "--gpus",
+                     "1, or no --quantize");
   if (recipe.quantization && recipe.optimizer != OptimizerName::adamw)
     return bad_input("The chosen quantization format only supports the AdamW optimizer",
                      "--optimizer", "adamw");
@@ -83,12 +85,36 @@ Result<void> check(const TrainRecipe& recipe) {
 
 bool is_adapter(const std::string& name) { return name.find("lora_") != std::string::npos; }
 
+/// FSDPStrategy and FSDPPrecision of lightning.fabric: bf16-true holds and shares all in bf16, and
+/// bf16-mixed holds float32.
+fsdp1::Options fsdp_options(const TrainRecipe& recipe) {
+  const DType held = recipe.parameter_dtype();
+  fsdp1::Options options;
+  options.param_dtype = held;
+  options.reduce_dtype = options.buffer_dtype = recipe.autocasts() ? DType::bfloat16 : held;
+  options.use_orig_params = true;
+  options.mesh = Layout({{"replicate", 1}, {"shard", recipe.layout.gpus}});
+  return options;
+}
+
+/// What fabric.setup makes of the module.
+std::unique_ptr<torch::DrivenModel> wrapped(Gpt& model, const TrainRecipe& recipe, int rank) {
+  if (recipe.layout.gpus == 1) return std::make_unique<torch::DrivenModel>(model);
+  model.tree.gradient_checkpointing = nn::GradientCheckpointing::non_reentrant;
+  auto sharded = fsdp1::shard_model(model, fsdp_options(recipe), rank);
+  model.run_within(*sharded);
+  return sharded;
+}
+
 /// The model as fit() drives it.
 class Finetuned final : public torch::DrivenModel {
  public:
-  Finetuned(Gpt& model, const TrainRecipe& recipe)
-      : DrivenModel(model), recipe_(recipe), gpt_(model) {}
+  Finetuned(Gpt& model, torch::DrivenModel& module, const TrainRecipe& recipe)
+      : DrivenModel(model), recipe_(recipe), gpt_(model), module_(module) {}
 
+  std::vector<Tensor> parameters() override { return module_.parameters(); }
+  void set_gradient_sync(bool sync) override { module_.set_gradient_sync(sync); }
+  torch::StaticBytes statics() override { return module_.statics(); }
   /// fabric.backward(loss / gradient_accumulation_iters); the loop divides where there are several.
   Tensor loss_of(const family::Batch& batch) override {
     if (!recipe_.release.has(changes::kLitgptTakesSamplesAsTheyCome)) {
@@ -113,6 +139,7 @@ class Finetuned final : public torch::DrivenModel {
  private:
   const TrainRecipe& recipe_;
   Gpt& gpt_;
+  torch::DrivenModel& module_;
   Tensor loss_;  ///< fit()'s local
 };
 
@@ -126,7 +153,32 @@ struct Program {
   const TrainRecipe& recipe;
   GptConfig config;
   std::optional<Lora> lora;
+  int rank = 0;
+
+  DType dtype() const {
+    return recipe.precision == Precision::bf16 ? DType::bfloat16 : DType::float32;
+  }
+  /// fabric.init_module(): where several GPUs share it, it is made elsewhere.
+  std::unique_ptr<Gpt> make_model() const {
+    const ghost::HostGuard elsewhere(recipe.layout.gpus > 1);
+    auto model = std::make_unique<Gpt>(config, lora, dtype(), recipe.autocasts());
+    if (lora) freeze_base(*model);
+    model->set_up(dtype());
+    return model;
+  }
 };
+
+Result<Program> read_program(const Config& config, const TrainRecipe& recipe) {
+  if (const Result<void> fine = check(recipe); !fine) return tl::unexpected(fine.error());
+  const Result<GptConfig> read = read_gpt_config(config);
+  if (!read) return tl::unexpected(read.error());
+  const Result<std::optional<Lora>> lora = read_lora(recipe);
+  if (!lora) return tl::unexpected(lora.error());
+  if (recipe.sequence_length > read->block_size)
+    return bad_input("more tokens than the model's block_size", "--sequence-length",
+                     "at most " + std::to_string(read->block_size));
+  return Program{recipe, *read, *lora};
+}
 
 Result<torch::TrainRun> run_program(const Program& program, const ghost::DeviceTraits& device,
                                     torch::EqualLayerRuns runs) {
@@ -134,15 +186,14 @@ Result<torch::TrainRun> run_program(const Program& program, const ghost::DeviceT
   ghost::Session session(device, recipe.release);
   session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
-  const DType dtype = recipe.precision == Precision::bf16 ? DType::bfloat16 : DType::float32;
-  Gpt model(program.config, program.lora, dtype, recipe.autocasts());
-  if (program.lora) freeze_base(model);
-  model.set_up(dtype);
+  const std::unique_ptr<Gpt> made = program.make_model();
+  Gpt& model = *made;
+  const std::unique_ptr<torch::DrivenModel> module = wrapped(model, recipe, program.rank);
   if (recipe.quantization && asks_for_recent_bitsandbytes(recipe)) model.stabilize_embedding();
   model.set_max_seq_length(recipe.sequence_length);
   // fit()'s sanity check, of batches as long as those it trains on.
   model.validate({recipe.micro_batch_size, recipe.sequence_length});
-  Finetuned finetuned(model, recipe);
+  Finetuned finetuned(model, *module, recipe);
   TrainRecipe loop = recipe;
   loop.precision = Precision::fp32;  // the model's forward alone is under autocast
   const torch::StaticBytes statics = torch::run_steps(loop, finetuned, {.keeps_batch = true});
@@ -152,19 +203,26 @@ Result<torch::TrainRun> run_program(const Program& program, const ghost::DeviceT
 
 }  // namespace
 
-Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device) {
-  if (const Result<void> fine = check(recipe); !fine) return tl::unexpected(fine.error());
-  const Result<GptConfig> read = read_gpt_config(config);
-  if (!read) return tl::unexpected(read.error());
-  const Result<std::optional<Lora>> lora = read_lora(recipe);
-  if (!lora) return tl::unexpected(lora.error());
-  if (recipe.sequence_length > read->block_size)
-    return bad_input("more tokens than the model's block_size", "--sequence-length",
-                     "at most " + std::to_string(read->block_size));
-  const Program program{recipe, *read, *lora};
+Result<torch::TrainRun> run_training(const TrainPlan& plan, const Config& config,
+                                     const ghost::DeviceTraits& device, int rank) {
+  Result<Program> program = read_program(config, plan.common);
+  if (!program) return tl::unexpected(program.error());
+  program->rank = rank;
+  if (plan.common.layout.gpus > 1)
+    return run_program(*program, device, torch::EqualLayerRuns::all_run);
   return torch::run_equal_layers(
-      [&](torch::EqualLayerRuns runs) { return run_program(program, device, runs); });
+      [&](torch::EqualLayerRuns runs) { return run_program(*program, device, runs); });
+}
+
+Result<std::vector<torch::RankClass>> rank_classes(const TrainPlan& plan, const Config& config) {
+  const TrainRecipe& recipe = plan.common;
+  if (recipe.layout.gpus == 1) return torch::alike_ranks(plan, config);
+  const Result<Program> program = read_program(config, recipe);
+  if (!program) return tl::unexpected(program.error());
+  ghost::Session session({}, recipe.release);
+  const std::unique_ptr<Gpt> model = program->make_model();
+  session.finished = true;
+  return fsdp1::rank_classes(model->tree.root(), recipe.layout.gpus, fsdp_options(recipe));
 }
 
 TrainRecipe resolved(TrainRecipe recipe) {

@@ -11,6 +11,8 @@
 namespace memtape::litgpt {
 namespace {
 
+using Outputs = torch::DrivenModel::Outputs;
+
 /// tensor.to(dtype) of what a module holds: new memory in the place of the old.
 void cast_buffer(nn::ModuleNode& node, std::size_t place, Tensor& tensor, DType dtype) {
   if (tensor.dtype() == dtype) return;
@@ -99,23 +101,31 @@ Tensor Gpt::head_of(const Tensor& x) {
   return config_.final_softcaps ? do_softcapping(logits) : logits;
 }
 
+void Gpt::call(const std::function<Outputs()>& module) {
+  wrapper_ ? wrapper_->call(module) : void(module());
+}
+
 /// convert_output: what the model gives as float32, one tensor after the other.
 Tensor Gpt::whole_logits(const Tensor& input_ids) {
   Tensor output;
-  {
+  call([&]() -> Outputs {
     const ghost::AutocastContext forward_context(autocasts_, DType::bfloat16);
     output = head_of(hidden_states(input_ids));
-  }
+    return {&output};
+  });
   return output.to_float();
 }
 
 std::vector<Tensor> Gpt::chunked_logits(const Tensor& input_ids) {
   std::vector<Tensor> output, converted;
-  {
+  call([&] {
     const ghost::AutocastContext forward_context(autocasts_, DType::bfloat16);
     const Tensor x = hidden_states(input_ids);
     for (const Tensor& x_i : x.split(chunk_sizes(x.size(1)), 1)) output.push_back(head_of(x_i));
-  }
+    Outputs outputs;
+    for (Tensor& chunk : output) outputs.push_back(&chunk);
+    return outputs;
+  });
   for (const Tensor& chunk : output) converted.push_back(chunk.to_float());
   return converted;
 }

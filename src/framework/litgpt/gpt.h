@@ -10,6 +10,7 @@
 
 #include "family/pretrained.h"
 #include "framework/litgpt/blocks.h"
+#include "framework/torch/train_loop.h"
 #include "nn/layer_stack.h"
 
 namespace memtape::litgpt {
@@ -19,6 +20,8 @@ class Gpt final : public family::PretrainedModel {
   /// Without `lora` it is litgpt.model.GPT. `autocasts` means the precision bf16-mixed.
   Gpt(const GptConfig& config, const std::optional<Lora>& lora, DType dtype, bool autocasts);
 
+  /// Runs within what a strategy has wrapped around the module.
+  void run_within(torch::DrivenModel& wrapper) { wrapper_ = &wrapper; }
   /// fabric.setup: module.to(dtype), which also casts the rotation's tables.
   void set_up(DType dtype);
   /// model.max_seq_length = length. If the length changes, the tables are made anew.
@@ -44,6 +47,7 @@ class Gpt final : public family::PretrainedModel {
   Tensor whole_logits(const Tensor& input_ids);
   std::vector<Tensor> chunked_logits(const Tensor& input_ids);
   void make_rope(std::int64_t length);
+  void call(const std::function<torch::DrivenModel::Outputs()>& module);
 
   const GptConfig config_;
   const std::optional<Lora> lora_;
@@ -58,6 +62,7 @@ class Gpt final : public family::PretrainedModel {
   Norm ln_f_;
   Rope rope_;                   ///< [length, rope_n_elem]
   std::vector<Tensor> logits_;  ///< a local variable of fit()
+  torch::DrivenModel* wrapper_ = nullptr;
 };
 
 }  // namespace memtape::litgpt
