@@ -144,11 +144,20 @@ def verify(line):
     return code == 0, tail(out, err)
 
 
+def real_gpu():
+    """What measures a real card runs to its end, too, where there is none."""
+    program = HERE.parent.parent / "scripts/real_gpu/run.py"
+    code, out, err = run(sys.executable, program, memtape, "--python", python, "--into", folder / "real_gpu", "--phantom", "h100-80gb",
+                         "--only", "context", "observed", "fsdp_lag")
+    return code == 0 and "not measured" not in out, tail(out, err)
+
+
 def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
     tests = [("programs", programs), ("steering", steering), ("ranks", ranks), ("waiting", waiting),
-             ("host model", host_model), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes), ("dead rank", dead_rank)]
+             ("host model", host_model), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes),
+             ("dead rank", dead_rank), ("real_gpu", real_gpu)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = left_out = 0
 

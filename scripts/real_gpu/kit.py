@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the measurements of a card share: the card, the questions to memtape, and programs that run on the card.
+
+A measurement is a module with cases(kit), which yields functions; each measures one Case.
+"""
+import dataclasses
+import functools
+import json
+import pathlib
+import subprocess
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LLAMA = {"model_type": "llama", "vocab_size": 32000, "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 8,
+         "num_attention_heads": 16, "num_key_value_heads": 4, "max_position_embeddings": 2048, "tie_word_embeddings": False}
+
+
+class NotMeasured(Exception):
+    """The reason why something was not measured, for people."""
+
+
+class LeftOut(NotMeasured):
+    """The reason why something cannot be measured here at all."""
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    measured: dict  # bytes by the name of the figure
+    predicted: dict = dataclasses.field(default_factory=dict)  # of the same names, as far as memtape tells them
+    row: dict = dataclasses.field(default_factory=dict)  # what a row of truth has besides
+
+
+def last_line(text):
+    return next((line for line in reversed(text.strip().splitlines()) if line.strip()), "no word")[:200]
+
+
+@dataclasses.dataclass
+class Kit:
+    memtape: str
+    python: str
+    folder: pathlib.Path
+    ends: float  # of time.monotonic()
+    phantom: str | None = None
+
+    def left(self):
+        return self.ends - time.monotonic()
+
+    def run(self, words, seconds=180):
+        """What a program prints that uses the card."""
+        before = [self.memtape, "run", "--quiet", "--gpu", self.phantom, "--"] if self.phantom else []
+        limit = min(seconds, self.left())
+        if limit < 5:
+            raise NotMeasured("no time is left")
+        try:
+            done = subprocess.run([*before, *map(str, words)], capture_output=True, text=True, check=False, timeout=limit)
+        except subprocess.TimeoutExpired as late:
+            raise NotMeasured(f"not through within {limit:.0f} s") from late
+        if done.returncode != 0:
+            raise NotMeasured(last_line(done.stderr))
+        return done.stdout
+
+    def child(self, module, *words, seconds=180):
+        """The object that a measurement's own file prints when it is run by the card's Python."""
+        printed = self.run([self.python, HERE / f"{module}.py", *words], seconds)
+        return json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+
+    def ask(self, *words):
+        """The answer of a command of memtape, as JSON."""
+        first, *rest = map(str, words)
+        done = subprocess.run([self.memtape, first, "--json", *rest], capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):
+            raise NotMeasured(last_line(done.stderr))
+        return json.loads(done.stdout)
+
+    @functools.cached_property
+    def card(self):
+        """The first GPU as `memtape detect` sees it."""
+        detected = json.loads(self.run([self.memtape, "detect", "--json"]).split("\n}\n", 1)[0] + "\n}")
+        if not detected["gpus"]:
+            raise NotMeasured(detected["none"])
+        return dict(detected["gpus"][0], driver=detected["driver"])
+
+    @property
+    def gpu(self):
+        if not self.card.get("id"):
+            raise NotMeasured(f"{self.card['name']} is not in memtape's catalog")
+        return self.card["id"]
+
+    @functools.cached_property
+    def releases(self):
+        """The packages of the card's Python as --with takes them."""
+        program = "import torch, transformers as t; print('torch==%s,transformers==%s' % (torch.__version__.split('+')[0], t.__version__))"
+        return subprocess.run([self.python, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+
+    def model(self, config):
+        """A folder whose config.json is this object."""
+        folder = self.folder / f"model-{abs(hash(json.dumps(config, sort_keys=True)))}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(config))
+        return folder
