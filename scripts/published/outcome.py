@@ -13,6 +13,7 @@ from .sources import source_of
 KINDS = {
     "streams": "FSDP's streams: a block waits for its event before it is used again, so other holes are cut; tails count as allocated.",
     "routing": "Experts get as many tokens as a real router sends them.",
+    "beside": "Shared experts work beside the exchange of tokens in Megatron-Bridge, and hold more at once; here they work after it.",
     "kernels": "Triton kernels of fms-acceleration (norms, rope) run in place of the model's own, which are taken.",
     "first": "The peak is that of the first iteration, whose sample is the longest; the answer is that of one of many as long.",
     "later": "Later iterations hold the gradients of the whole model that accumulate, and have shorter samples than the first, whose length is "
