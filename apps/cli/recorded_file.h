@@ -7,14 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "evidence/byte_stream.h"
-#include "evidence/recording.h"
+#include "evidence/evidence_file.h"
 
 namespace memtape::cli {
 
 class RecordedFile {
  public:
-  enum class Kind : unsigned char { pickle, trace, text };
+  using Kind = EvidenceKind;
 
   static Result<RecordedFile> open(const std::string& path);
 

@@ -10,6 +10,7 @@
 #include "answer/command_words.h"
 #include "answer/echo.h"
 #include "answer/exit_code.h"
+#include "answer/explain_files.h"
 #include "answer/fits.h"
 #include "answer/launch_request.h"
 #include "answer/options_json.h"
@@ -87,6 +88,14 @@ Result<Answered> show_plans(const Result<PlanAnswer>& plans, Form form) {
   return Answered{std::move(*text), plans->fits() ? ExitCode::fits : ExitCode::does_not_fit};
 }
 
+Result<Answered> show_explanation(const option::Words& words, Form form, const Outside& outside) {
+  const Result<Explanation> explanation = explain_files(words, outside);
+  if (!explanation) return tl::unexpected(explanation.error());
+  Result<std::string> text = shown(*explanation, form);
+  if (!text) return tl::unexpected(text.error());
+  return Answered{std::move(*text), ExitCode::fits};
+}
+
 Result<Answered> show_gpus(const option::Words& words, Form, const Outside&) {
   const Result<std::vector<Gpu>> found = gpus_named(words.operand());
   if (!found) return tl::unexpected(found.error());
@@ -135,6 +144,7 @@ constexpr auto kCommands = std::to_array<AnsweringCommand>({
      [](const option::Words& words, Form form, const Outside& outside) {
        return show_plans(plan_serve(asked_of(words), outside), form);
      }},
+    {"explain", always<explain_syntax>, show_explanation},
     {"models", always<listing_syntax>, show_models},
     {"gpus", always<listing_syntax>, show_gpus},
     {"options", always<bare_syntax>,

@@ -4,6 +4,7 @@
 #include "answer/comparison_table.h"
 #include "report/csv.h"
 #include "report/explain.h"
+#include "report/explanation.h"
 #include "report/html.h"
 #include "report/plan_csv.h"
 #include "report/plan_json.h"
@@ -80,6 +81,15 @@ Result<std::string> shown(const PlanAnswer& plans, Form form) {
   if (form == Form::text) return report::text(plans, {.width = kWidth, .style = {}});
   if (form == Form::csv) return report::csv(plans);
   return not_shown("json, text or csv");
+}
+
+Result<std::string> shown(const Explanation& explanation, Form form) {
+  if (form == Form::json) return report::json(explanation);
+  if (form == Form::text) return report::text(explanation, {}, kWidth);
+  if (form != Form::html) return not_shown("json, text or html");
+  if (explanation.recordings.empty())
+    return unsupported("needs a snapshot or a trace to draw", "request.as", "json or text");
+  return report::html(explanation);
 }
 
 }  // namespace memtape::answer

@@ -8,6 +8,7 @@
 #include "answer/request.h"
 #include "answer/serve_answer.h"
 #include "answer/train_answer.h"
+#include "evidence/explanation.h"
 #include "report/plan_answer.h"
 
 namespace memtape::answer {
@@ -16,5 +17,6 @@ Result<std::string> shown(const Training& training, Form form);
 Result<std::string> shown(const Serving& serving, Form form);
 Result<std::string> shown(const FitsAnswer& answer, Form form);
 Result<std::string> shown(const PlanAnswer& plans, Form form);
+Result<std::string> shown(const Explanation& explanation, Form form);
 
 }  // namespace memtape::answer

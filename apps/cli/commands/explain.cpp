@@ -14,63 +14,28 @@
 namespace memtape::cli {
 namespace {
 
-bool of_smi(const LogFigure& figure) { return figure.program == "nvidia-smi"; }
-
-/// What the first thing found in the files is.
-std::string kind_of(const Explanation& e, RecordedFile::Kind first) {
-  if (!e.recordings.empty()) return first == RecordedFile::Kind::trace ? "trace" : "snapshot";
-  if (!e.messages.empty()) return "oom";
-  return std::ranges::all_of(e.figures, of_smi) ? "nvidia-smi" : "log";
-}
-
-Result<void> read_text(RecordedFile& file, Explanation& e) {
-  const Result<std::string> text = file.text();
-  if (!text) return tl::unexpected(text.error());
-  std::vector<OomMessage> messages = oom_messages(*text);
-  std::vector<LogFigure> figures = log_figures(*text);
-  if (messages.empty() && figures.empty())
-    return memtape::bad_input(
-        "holds no memory figures that are known", file.name(),
-        "a snapshot, a trace, an out-of-memory message, or a log of vLLM, SGLang, llama.cpp, "
-        "Megatron, torchtitan, DeepSpeed, axolotl, nvidia-smi or torch.cuda.memory_summary()");
-  for (OomMessage& message : messages) e.messages.push_back(explained(std::move(message), figures));
-  e.figures.insert(e.figures.end(), figures.begin(), figures.end());
-  return {};
-}
-
-Result<void> read_recordings(RecordedFile& file, std::optional<std::int64_t> device,
-                             Explanation& e) {
+Result<void> read_file(RecordedFile& file, std::optional<std::int64_t> device, Explanation& e) {
+  if (file.kind() == EvidenceKind::text) {
+    const Result<std::string> text = file.text();
+    return text ? explain_text(*text, file.name(), e) : tl::unexpected(text.error());
+  }
   Result<std::vector<Recording>> recordings = file.recordings();
   if (!recordings) return tl::unexpected(recordings.error());
-  bool found = false;
-  for (Recording& recording : *recordings) {
-    if (device && recording.device != *device) continue;
-    found = true;
-    e.recordings.push_back(explained(std::move(recording)));
-    const Recording& kept = e.recordings.back().recording;
-    for (const std::string& warning : kept.warnings)
-      e.warnings.push_back(fmt::format("{}: {}", kept.name, warning));
-  }
-  if (!found)
-    return memtape::bad_input(fmt::format("holds nothing of device {}", device.value_or(-1)),
-                              file.name());
-  return {};
+  return explain_recordings(std::move(*recordings), device, file.name(), e);
 }
 
 Result<Explanation> explain(const Words& words) {
   Explanation e;
-  std::optional<RecordedFile::Kind> first;
+  std::optional<EvidenceKind> first;
   for (const std::string& path : words.operands) {
     Result<RecordedFile> file = RecordedFile::open(path);
     if (!file) return tl::unexpected(file.error());
     if (!first) first = file->kind();
     e.files.push_back(file->name());
-    const Result<void> read = file->kind() == RecordedFile::Kind::text
-                                  ? read_text(*file, e)
-                                  : read_recordings(*file, words.whole("device"), e);
-    if (!read) return tl::unexpected(read.error());
+    if (const Result<void> read = read_file(*file, words.whole("device"), e); !read)
+      return tl::unexpected(read.error());
   }
-  e.kind = kind_of(e, *first);
+  e.kind = explanation_kind(e, *first);
   const std::vector<std::string> against =
       words.has("against") ? std::vector{words.text("against")} : words.tail;
   if (!against.empty())
