@@ -3,6 +3,7 @@
 # Builds build/web, the page that answers in the browser: the rooms as WebAssembly (zig), what is known by name, the page (npm).
 #   build_web.sh             all of it; the compiler works some 20 minutes the first time
 #   build_web.sh --page      the page alone, around the module of the last time
+# MEMTAPE_SOURCE=https://... puts a link to the source at the foot of the page.
 set -eu
 cd "$(dirname "$0")/.."
 module=build/wasm/memtape.wasm
@@ -28,7 +29,7 @@ fi
 say "building the page (build/web)"
 [ web/node_modules/.package-lock.json -nt web/package-lock.json ] || npm --prefix web ci --no-audit --no-fund --loglevel=error >&2
 mkdir -p web/public
-node web/scripts/catalog.mjs $module web/public/catalog.json
+node web/scripts/catalog.mjs $module web/public/catalog.json "$(node web/scripts/documents.mjs web/public/docs)"
 cp $module web/public/memtape.wasm
 npm --prefix web run --silent build >build/web.log 2>&1 || { cat build/web.log >&2; exit 3; }
 node web/scripts/compress.mjs build/web

@@ -12,12 +12,14 @@ for (const entry of await readdir(folder, {recursive: true, withFileTypes: true}
   const path = join(entry.parentPath ?? entry.path, entry.name), bytes = await readFile(path);
   const gzip = gzipSync(bytes, {level: 9});
   const brotli = brotliCompressSync(bytes, {params: {[constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length}});
-  sums.plain += bytes.length;
-  sums.gzip += gzip.length;
-  sums.brotli += brotli.length;
+  if (!path.startsWith(join(folder, 'docs'))) {
+    sums.plain += bytes.length;
+    sums.gzip += gzip.length;
+    sums.brotli += brotli.length;
+  }
   if (bytes.length < LEAST) continue;
   await writeFile(path + '.gz', gzip);
   await writeFile(path + '.br', brotli);
-  console.error(`${entry.name}: ${bytes.length} bytes, gzip ${gzip.length}, brotli ${brotli.length}`);
+  if (!path.startsWith(join(folder, 'docs'))) console.error(`${entry.name}: ${bytes.length} bytes, gzip ${gzip.length}, brotli ${brotli.length}`);
 }
-console.error(`all: ${sums.plain} bytes, gzip ${sums.gzip}, brotli ${sums.brotli}`);
+console.error(`all but the documents: ${sums.plain} bytes, gzip ${sums.gzip}, brotli ${sums.brotli}`);

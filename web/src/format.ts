@@ -55,3 +55,12 @@ export function shellWords(text: string): string[] | null {
   if (word !== null) words.push(word);
   return words;
 }
+
+/** 0.0312 -> "31 ms" */
+export function secondsText(seconds: number): string {
+  if (seconds < 0.0995) return `${(seconds * 1000).toFixed(seconds < 0.00995 ? 1 : 0)} ms`;
+  if (seconds < 120) return `${seconds.toFixed(seconds < 9.95 ? 2 : 1)} s`;
+  return `${(seconds / 60).toFixed(1)} min`;
+}
+
+export const moneyText = (amount: number): string => amount.toFixed(amount < 0.1 ? 4 : 2);

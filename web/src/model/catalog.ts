@@ -19,6 +19,8 @@ export interface Catalog {
   version: string;
   models: Model[];
   gpus: Gpu[];
+  documents: {file: string; title: string}[];
+  source: string;  // where the source lies, or ""
 }
 
 export async function loadCatalog(): Promise<Catalog> {

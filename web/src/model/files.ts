@@ -10,6 +10,8 @@ const LARGEST_CONFIG = 2 ** 24;
 const HUB = 'https://huggingface.co';
 
 const ENDINGS = ['.json', '.safetensors', '.gguf'];
+const OF_A_RUN = /\.(pickle|pkl|txt|log|out|err|jsonl)(\.gz)?$/i;  // a snapshot, a trace, a log, a message
+const LARGEST_OF_A_RUN = 2 ** 29;
 
 export class Files {
   private readonly dropped = new Map<string, File>();
@@ -24,10 +26,11 @@ export class Files {
   }
 
   /** Takes what was dropped; the name of the model among it, or why there is none. */
-  async drop(files: readonly File[]): Promise<{model: string} | Refusal> {
+  async drop(files: readonly File[]): Promise<{model: string} | {evidence: string[]} | Refusal> {
+    if (files.length > 0 && files.every(f => OF_A_RUN.test(f.name))) return this.dropEvidence(files);
     const usable = files.filter(f => ENDINGS.some(e => f.name.toLowerCase().endsWith(e)));
     if (usable.length === 0)
-      return {what: 'is none of a model', where: files[0]?.name ?? 'the drop', hint: 'a config.json, .safetensors or .gguf file'};
+      return {what: 'is no file of a model or a run', where: files[0]?.name ?? 'the drop', hint: 'a config.json, .safetensors or .gguf file; of a run a .pickle, .log or .txt'};
     this.dropped.clear();
     this.handed.clear();
     for (const file of usable) {
@@ -36,6 +39,22 @@ export class Files {
     }
     const rank = (name: string): number => ENDINGS.findIndex(e => name.endsWith(e)) + (name.endsWith('.index.json') ? -1 : 0);
     return {model: usable.map(f => f.name).reduce((a, b) => (rank(b) > rank(a) ? b : a))};
+  }
+
+  private async dropEvidence(files: readonly File[]): Promise<{evidence: string[]} | Refusal> {
+    this.dropped.clear();
+    this.handed.clear();
+    for (const file of files) {
+      if (file.size > LARGEST_OF_A_RUN) return {what: 'is too large for a page', where: file.name, hint: `memtape explain ${file.name}`};
+      const stream = /\.gz$/i.test(file.name) ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream();
+      try {
+        const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+        this.handed.set(file.name, {name: file.name, bytes, size: bytes.length});
+      } catch {
+        return {what: 'is no complete gzip file', where: file.name, hint: ''};
+      }
+    }
+    return {evidence: files.map(f => f.name)};
   }
 
   /** Brings what an answer wanted. False: there is nothing more to bring; a text: why it cannot be had. */

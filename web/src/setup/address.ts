@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A set-up as the part of an address behind #, which no server sees: #task=train&model=Qwen/Qwen3-8B&batch=4. What has its initial
 // value is left out. A second set-up, the one that is compared with, stands behind the first with "vs." before its names.
-import {INITIAL, TASKS, type Setup, controlsOf, initialValues} from './setup';
+import {INITIAL, type Setup, controlsOf, initialValues, taskNamed} from './setup';
 
 const SECOND = 'vs.';
 const LONGEST = 2000;  // of one value, in characters
@@ -24,12 +24,12 @@ function setupOf(said: URLSearchParams, prefix: string): Setup | null {
     const text = said.get(prefix + key);
     return text !== null && text.length <= LONGEST ? text : null;
   };
-  const task = TASKS.find(t => t.key === value('task'))?.key;
+  const task = taskNamed(value('task'));
   if (!task) return null;
   const values = initialValues(task);
   for (const control of controlsOf(task)) {
     const text = value(control.key);
-    if (text !== null && control.options.includes(text)) values[control.key] = text;
+    if (text !== null && (control.kind === 'text' || control.options.includes(text))) values[control.key] = text;
   }
   return {task, model: value('model') || INITIAL.model, gpu: value('gpu') ?? INITIAL.gpu, values, more: value('more') ?? ''};
 }

@@ -7,6 +7,7 @@ export const MARGIN = {left: 58, right: 10, top: 22, bottom: 22};
 
 export interface Theme {
   ink: string;
+  card: string;
   quiet: string;
   line: string;
   band: string;
@@ -87,13 +88,27 @@ export function paintLines(canvas: HTMLCanvasElement, step: Step, frame: Frame, 
     g.setLineDash([6, 4]);
     g.strokeStyle = g.fillStyle = theme.bad;
     g.beginPath(); g.moveTo(MARGIN.left, y(limit)); g.lineTo(MARGIN.left + w, y(limit)); g.stroke();
-    g.textAlign = 'right';
-    g.fillText('what the GPU leaves to the allocator', MARGIN.left + w - 4, y(limit) - 5);
   }
   g.setLineDash([]);
   const peak = step.highest(Math.max(0, Math.floor(from)), Math.min(step.count, Math.ceil(to)));
+  if (limit && limit <= frame.top) {
+    const left = x(peak) > MARGIN.left + w / 2;  // away from the peak, which has a label of its own
+    g.fillStyle = theme.bad;
+    g.textAlign = left ? 'left' : 'right';
+    haloed(g, theme, 'what the GPU leaves to the allocator', left ? MARGIN.left + 6 : MARGIN.left + w - 6, Math.max(11, y(limit) - 5));
+  }
   paintPeak(g, theme, x(peak + 0.5), y(step.totals[peak]), bytesText(step.totals[peak]), MARGIN.left + w);
   return g;
+}
+
+/** A text that is read on any colour. */
+function haloed(g: CanvasRenderingContext2D, theme: Theme, text: string, x: number, y: number): void {
+  g.strokeStyle = theme.card;
+  g.lineWidth = 4;
+  g.lineJoin = 'round';
+  g.strokeText(text, x, y);
+  g.lineWidth = 1;
+  g.fillText(text, x, y);
 }
 
 function paintGrid(g: CanvasRenderingContext2D, frame: Frame, theme: Theme, y: (bytes: number) => number, w: number, h: number): void {
@@ -130,5 +145,5 @@ function paintPeak(g: CanvasRenderingContext2D, theme: Theme, x: number, y: numb
   g.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
   const fits = x + g.measureText(text).width + 12 < right;
   g.textAlign = fits ? 'left' : 'right';
-  g.fillText(text, fits ? x + 8 : x - 8, Math.max(12, y - 4));
+  haloed(g, theme, text, fits ? x + 8 : x - 8, Math.max(12, y - 4));
 }
