@@ -56,7 +56,7 @@ target_include_directories(memtape_zlib SYSTEM PUBLIC ${zlib})
 add_library(ZLIB::ZLIB ALIAS memtape_zlib)
 
 if(NOT MEMTAPE_WASM)
-  set(EVENT__LIBRARY_TYPE STATIC)
+  set(EVENT__LIBRARY_TYPE STATIC CACHE STRING "Its own default names libraries that it does not make here" FORCE)
   foreach(left_out OPENSSL MBEDTLS BENCHMARK TESTS SAMPLES REGRESS THREAD_SUPPORT DEBUG_MODE)
     set(EVENT__DISABLE_${left_out} ON)
   endforeach()

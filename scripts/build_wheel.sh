@@ -2,21 +2,41 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds dist/memtape-*.whl, one wheel for every Python from 3.9 on, and tries it in clean environments of the oldest and the newest
 # Python at hand.
-#   build_wheel.sh             with this machine's compiler: for systems with a C library at least as new as this one's
-#   build_wheel.sh --no-test   without trying it
+#   build_wheel.sh                        with this machine's compiler: for systems with a C library at least as new as this one's
+#   build_wheel.sh --manylinux [MACHINE]  with zig, for glibc 2.28 or newer on x86_64 or aarch64 (this machine's where none is named);
+#                                         some 30 minutes the first time. Another machine's wheel is looked at, not run.
+#   build_wheel.sh --no-test ...          without trying it
+# A wheel for macOS is not built here: the phantom GPU's libraries stand in for Linux ones, and Apple's headers come with Xcode alone.
 set -eu
 cd "$(dirname "$0")/.."
 say() { echo "memtape: $*" >&2; }
-tried=yes
-case "${1-}" in
-  "") ;;
-  --no-test) tried= ;;
-  *) say "build_wheel.sh: unknown option $1 (did you mean --no-test?)"; exit 2 ;;
-esac
+tried=yes machine='' here=$(uname -m) oldest_glibc=2.28
+while [ $# -gt 0 ]; do
+  case $1 in
+    --no-test) tried= ;;
+    --manylinux) machine=$here ;;
+    x86_64 | aarch64) [ -n "$machine" ] || { say "build_wheel.sh: $1 belongs behind --manylinux"; exit 2; }; machine=$1 ;;
+    *) say "build_wheel.sh: unknown word $1 (did you mean --no-test, or --manylinux with x86_64 or aarch64?)"; exit 2 ;;
+  esac
+  shift
+done
 
 scripts/install_dependencies.sh
 scripts/build_release.sh
-cmake --build build/release --target memtape memtape_shared phantom manual >build/wheel.log 2>&1 || { tail -n 40 build/wheel.log >&2; exit 3; }
+cmake --build build/release --target memtape manual >build/wheel.log 2>&1 || { tail -n 40 build/wheel.log >&2; exit 3; }
+if [ -z "$machine" ]; then
+  built=build/release
+  cmake --build $built --target memtape_shared phantom >>build/wheel.log 2>&1 || { tail -n 40 build/wheel.log >&2; exit 3; }
+else
+  built=build/manylinux-$machine
+  mkdir -p "$built"
+  MEMTAPE_ZIG=${MEMTAPE_ZIG:-$(scripts/install_zig.sh)} CCACHE_COMPILERTYPE=clang
+  export MEMTAPE_ZIG CCACHE_COMPILERTYPE
+  scripts/fetch_libraries.sh
+  cmake --preset static -B "$built" -DMEMTAPE_ZIG_TARGET="$machine-linux-gnu.$oldest_glibc" -DCMAKE_SHARED_LINKER_FLAGS=-s \
+    >"$built/configure.log" 2>&1 || { tail -n 40 "$built/configure.log" >&2; exit 3; }
+  scripts/build_with_progress.py "$built" "the programs of a wheel for $machine" memtape memtape_shared phantom
+fi
 
 tools=build/wheel/tools
 if [ ! -x $tools/bin/auditwheel ]; then
@@ -29,7 +49,9 @@ rm -rf $parts build/wheel/plain
 mkdir -p $parts build/wheel/plain dist
 cp -r bindings/python/memtape $parts/
 find $parts -name '__pycache__' -o -name '.mypy_cache' | xargs -r rm -r
-cmake --install build/release --component runtime --strip --prefix $parts/memtape/_native >>build/wheel.log
+strip=--strip
+[ -z "$machine" ] || strip=  # linked without symbols: this machine's strip knows this machine's files
+cmake --install "$built" --component runtime $strip --prefix $parts/memtape/_native >>build/wheel.log
 for library in $parts/memtape/_native/lib/libmemtape.so $parts/memtape/_native/lib/*/libmemtape.so; do
   if [ -e "$library" ]; then cp -L "$library" $parts/libmemtape.so; fi
 done
@@ -43,21 +65,34 @@ mv $parts/libmemtape.so $parts/memtape/_native/lib/
 version=$(sed -n 's/^project(memtape VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 mkdir -p "$parts/memtape-$version.data/data"
 mv $parts/memtape/_native/share "$parts/memtape-$version.data/data/share"
+# The page of `memtape web`, where it was built (scripts/build_web.sh); else the program says where it is.
+if [ -s build/web/index.html ]; then
+  mkdir -p $parts/memtape/_native/share/memtape
+  cp -r build/web $parts/memtape/_native/share/memtape/web
+else
+  say "without the page of memtape web: build/web is not there (scripts/build_web.sh)"
+fi
+# The manual page is the text of the program's own help, whichever machine it is for.
+mkdir -p "$parts/memtape-$version.data/data/share/man/man1"
+cp build/release/apps/cli/memtape.1 "$parts/memtape-$version.data/data/share/man/man1/"
 $tools/bin/python -c "
 import pathlib, scikit_build_core.build as backend
 info = pathlib.Path('$parts', backend.prepare_metadata_for_build_wheel('$parts'))
-(info / 'WHEEL').write_text('Wheel-Version: 1.0\nGenerator: memtape\nRoot-Is-Purelib: false\nTag: py3-none-linux_$(uname -m)\n')
+(info / 'WHEEL').write_text('Wheel-Version: 1.0\nGenerator: memtape\nRoot-Is-Purelib: false\nTag: py3-none-linux_${machine:-$here}\n')
 " >>build/wheel.log
 $tools/bin/wheel pack --dest-dir build/wheel/plain $parts >>build/wheel.log
-# Names the oldest manylinux that it runs on; nothing of other libraries is put in.
-rm -f dist/memtape-*.whl
-PATH="$PWD/$tools/bin:$PATH" auditwheel repair --wheel-dir dist build/wheel/plain/memtape-*.whl >>build/wheel.log 2>&1 || {
+# Names the oldest manylinux that it runs on; nothing of other libraries is put in. For zig's it has to be the one asked for.
+plat=
+[ -z "$machine" ] || plat="--plat manylinux_$(echo $oldest_glibc | tr . _)_$machine"
+rm -f dist/memtape-*"${machine:-$here}".whl
+PATH="$PWD/$tools/bin:$PATH" auditwheel repair $plat --wheel-dir dist build/wheel/plain/memtape-*.whl >>build/wheel.log 2>&1 || {
   tail -n 20 build/wheel.log >&2
   exit 3
 }
-wheel=$(ls dist/memtape-*.whl)
+wheel=$(ls dist/memtape-*"${machine:-$here}".whl)
 say "$wheel: $(du -h "$wheel" | cut -f 1)"
 [ -n "$tried" ] || exit 0
+[ "${machine:-$here}" = "$here" ] || { say "it is for another machine: nothing of it was run"; exit 0; }
 
 # Pythons by version; those of pyenv are no programs on PATH.
 pythons() {

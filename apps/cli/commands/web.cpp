@@ -31,8 +31,9 @@ std::optional<fs::path> built_page() {
 Result<fs::path> page(const std::string& named) {
   if (named.empty()) {
     if (const auto built = built_page()) return *built;
-    return memtape::bad_input("the page was not built", "web",
-                              "scripts/build_web.sh builds it; --folder names another place");
+    return memtape::bad_input("the page does not lie beside this program", "web",
+                              "scripts/build_web.sh of the sources builds it; --folder names "
+                              "the place of a built one");
   }
   std::error_code unreadable;
   if (fs::exists(fs::path(named) / "index.html", unreadable)) return fs::path(named);
