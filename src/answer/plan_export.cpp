@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -86,12 +87,24 @@ Result<exports::Export> server_files(const PlanRow& row, const std::string& mode
                                 facts);
 }
 
-/// The plan's files, or why there are none.
-Result<void> written(Result<exports::Export> files, const ExportRequest& request,
-                     PlanAnswer& answer) {
-  if (!files) return tl::unexpected(files.error());
-  answer.files = std::move(files->files);
-  answer.written_plan = request.plan;
+using FilesOf = std::function<Result<exports::Export>(const PlanRow&)>;
+
+Result<void> add_each(const std::optional<ExportRequest>& request, PlanAnswer& answer,
+                      const FilesOf& files_of) {
+  const PlanRow* asked = nullptr;
+  if (request && !answer.plans.empty()) {
+    const Result<const PlanRow*> row = chosen(*request, answer);
+    if (!row) return tl::unexpected(row.error());
+    asked = *row;
+  }
+  for (PlanRow& row : answer.plans) {
+    Result<exports::Export> files = files_of(row);
+    if (files) row.launch = files->launch;
+    if (&row != asked) continue;
+    if (!files) return tl::unexpected(files.error());
+    answer.files = std::move(files->files);
+    answer.written_plan = request->plan;
+  }
   return {};
 }
 
@@ -116,34 +129,17 @@ Result<std::optional<ExportRequest>> export_request(const NamedValues& values) {
   return std::optional(std::move(request));
 }
 
-Result<void> add_files(const ExportRequest& request, const std::string& model, const Config& config,
-                       const PlanQuestion& question, const Outside& outside, PlanAnswer& answer) {
-  if (answer.plans.empty()) return {};
-  const Result<const PlanRow*> row = chosen(request, answer);
-  if (!row) return tl::unexpected(row.error());
-  return written(
-      training_files(**row, model, config, question, exported_facts(**row, answer, outside)),
-      request, answer);
+Result<void> add_exports(const std::optional<ExportRequest>& request, const std::string& model,
+                         const Config& config, const PlanQuestion& question, const Outside& outside,
+                         PlanAnswer& answer) {
+  return add_each(request, answer, [&](const PlanRow& row) {
+    return training_files(row, model, config, question, exported_facts(row, answer, outside));
+  });
 }
 
-Result<void> add_server_files(const ExportRequest& request, const std::string& model,
-                              PlanAnswer& answer) {
-  if (answer.plans.empty()) return {};
-  const Result<const PlanRow*> row = chosen(request, answer);
-  if (!row) return tl::unexpected(row.error());
-  return written(server_files(**row, model), request, answer);
-}
-
-void add_launches(const std::string& model, const Config& config, const PlanQuestion& question,
-                  PlanAnswer& answer) {
-  for (PlanRow& row : answer.plans)
-    if (const auto files = training_files(row, model, config, question, {}))
-      row.launch = files->launch;
-}
-
-void add_server_launches(const std::string& model, PlanAnswer& answer) {
-  for (PlanRow& row : answer.plans)
-    if (const auto files = server_files(row, model)) row.launch = files->launch;
+Result<void> add_server_exports(const std::optional<ExportRequest>& request,
+                                const std::string& model, PlanAnswer& answer) {
+  return add_each(request, answer, [&](const PlanRow& row) { return server_files(row, model); });
 }
 
 }  // namespace memtape::answer

@@ -23,15 +23,12 @@ struct ExportRequest {
 /// What plan's own options say about an export, or nothing if none is asked for.
 Result<std::optional<ExportRequest>> export_request(const NamedValues& values);
 
-/// Adds the files of the plan that is asked for to the answer. It adds nothing if no plan fits.
-Result<void> add_files(const ExportRequest& request, const std::string& model, const Config& config,
-                       const PlanQuestion& question, const Outside& outside, PlanAnswer& answer);
-Result<void> add_server_files(const ExportRequest& request, const std::string& model,
-                              PlanAnswer& answer);
-
-/// Adds to each plan the command that launches it, where its program is exported.
-void add_launches(const std::string& model, const Config& config, const PlanQuestion& question,
-                  PlanAnswer& answer);
-void add_server_launches(const std::string& model, PlanAnswer& answer);
+/// Adds to each plan the command that launches it, where its program is exported, and to the answer
+/// the files of the plan that is asked for, if any. It adds no files if no plan fits.
+Result<void> add_exports(const std::optional<ExportRequest>& request, const std::string& model,
+                         const Config& config, const PlanQuestion& question, const Outside& outside,
+                         PlanAnswer& answer);
+Result<void> add_server_exports(const std::optional<ExportRequest>& request,
+                                const std::string& model, PlanAnswer& answer);
 
 }  // namespace memtape::answer

@@ -105,20 +105,20 @@ const char* batched_tokens(const Gpu& gpu) {
 class ServePlans {
  public:
   ServePlans(const RawOptions& options, const Outside& outside, const ServeRequest& model,
-             const Load& load)
-      : options_(options), outside_(outside), model_(model), load_(load) {}
+             const Load& load, GpuPrices prices)
+      : options_(options),
+        outside_(outside),
+        model_(model),
+        load_(load),
+        prices_(std::move(prices)) {}
 
-  Result<void> try_all(const ServeEngine& engine, const Available& at) {
-    const std::string* typed = last_value(options_.values, "price");
-    const Result<GpuPrices> prices = GpuPrices::read(typed ? *typed : "");
-    if (!prices) return tl::unexpected(prices.error());
-    const std::optional<double> price = prices->of(at.gpu);
+  void try_all(const ServeEngine& engine, const Available& at) {
+    const std::optional<double> price = prices_.of(at.gpu);
     std::vector<std::string> weights{""};
     if (const std::string* allowed = last_value(options_.values, "allow-quantize"))
       for (const std::string& word : split_at_commas(*allowed)) weights.push_back(word);
     for (std::int64_t tp = 1; tp <= at.count; tp *= 2)
       for (const std::string& quantize : weights) try_one(engine, at, tp, quantize, price);
-    return {};
   }
 
   Result<PlanAnswer> finish() && {
@@ -256,6 +256,7 @@ class ServePlans {
   const Outside& outside_;
   const ServeRequest& model_;
   const Load load_;
+  const GpuPrices prices_;
   std::optional<Result<time::ModelShape>> shape_;  ///< once a server is to be timed
   std::string refused_;
   PlanAnswer answer_;
@@ -277,12 +278,15 @@ Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside)
   if (!load) return tl::unexpected(load.error());
   const auto at_hand = available(options);
   if (!at_hand) return tl::unexpected(at_hand.error());
+  const std::string* price = last_value(options.values, "price");
+  const Result<GpuPrices> prices = GpuPrices::read(price ? *price : "");
+  if (!prices) return tl::unexpected(prices.error());
   const Result<ModelSource> source = outside.model(options.model);
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
     return unsupported("needs a config.json", source->where, "put it beside the checkpoint");
   const ServeRequest model = served(*source);
-  ServePlans plans(options, outside, model, *load);
+  ServePlans plans(options, outside, model, *load, *prices);
   const std::string* engine = last_value(options.values, "engine");
   const std::vector<std::string> planned = planned_engines();
   std::vector<std::string> engines{planned.front()};
@@ -292,15 +296,12 @@ Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside)
       return bad_input(fmt::format("plans no server of \"{}\"", one), "--engine",
                        fmt::format("{} or any", fmt::join(planned, ", ")));
     const ServeEngine& planning = **find_serve_engine(one);
-    for (const Available& at : *at_hand)
-      if (const auto tried = plans.try_all(planning, at); !tried)
-        return tl::unexpected(tried.error());
+    for (const Available& at : *at_hand) plans.try_all(planning, at);
   }
   Result<PlanAnswer> answer = std::move(plans).finish();
-  if (answer) add_server_launches(options.model, *answer);
-  if (answer && *exported)
-    if (const auto added = add_server_files(**exported, options.model, *answer); !added)
-      return tl::unexpected(added.error());
+  if (!answer) return answer;
+  if (const auto added = add_server_exports(*exported, options.model, *answer); !added)
+    return tl::unexpected(added.error());
   return answer;
 }
 

@@ -45,12 +45,10 @@ Result<PlanAnswer> plan_train(const RawOptions& options, const Outside& outside,
   if (!answer) return answer;
   if (answer->model.id.empty()) answer->model.id = source->id;
   complete(*answer, options, *question);
-  add_launches(options.model, *source->config, *question, *answer);
-  if (*asked)
-    if (const auto added =
-            add_files(**asked, options.model, *source->config, *question, outside, *answer);
-        !added)
-      return tl::unexpected(added.error());
+  if (const auto added =
+          add_exports(*asked, options.model, *source->config, *question, outside, *answer);
+      !added)
+    return tl::unexpected(added.error());
   return answer;
 }
 
