@@ -114,6 +114,11 @@ class MegatronSpace : public Space {
     return {{"strategy", kOverlap}};
   }
 
+  std::string_view left_out() const override {
+    return "stages of unequal layers, recomputed modules beside attention's core, offloaded "
+           "optimizers and activations";
+  }
+
   /// bf16 parameters, float32 gradients, and what the distributed optimizer holds of a parameter
   /// (docs/megatron.md: 6 + 12 / d); some stage holds at least its share.
   double floor(const Candidate& c) const override {

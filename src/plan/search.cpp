@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "plan/pareto.h"
@@ -144,7 +147,10 @@ class Search {
     PlanRow row = row_of(entry, layout, &*exactly);
     const bool fits_well = row.fits_well();
     remember(*exactly);
-    if (fits_well || tight_++ < kOfTight) rows_.push_back(std::move(row));
+    if (fits_well || tight_++ < kOfTight) {
+      rows_.push_back(std::move(row));
+      shown_.push_back(&entry);
+    }
     report_progress();
     return fits_well ? 1 : 0;
   }
@@ -258,6 +264,76 @@ class Search {
         {row_of(entry, layout, &exactly), -exactly.headroom_bytes, exactly.peak_rank});
   }
 
+  struct Expected {
+    std::string_view what;
+    bool (*is_so)(const Candidate&);
+  };
+
+  static std::span<const Expected> expected() {
+    static constexpr auto kExpected = std::to_array<Expected>(
+        {{"Without a pipeline", [](const Candidate& c) { return c.sizes.pp == 1; }},
+         {"Without recomputation",
+          [](const Candidate& c) { return c.checkpointing == Checkpointing::none; }},
+         {"With ZeRO 3", [](const Candidate& c) {
+            return c.sizes.zero == 3 || c.sharding == Sharding::fsdp ||
+                   c.sharding == Sharding::reduced_each;
+          }}});
+    return kExpected;
+  }
+
+  /// What became of the layouts that people expect, where no plan that is shown is of their kind.
+  void find_expected() {
+    if (shown_.empty() || options_.stopped() || entries_.size() <= options_.top) return;
+    for (const Expected& kind : expected()) {
+      const auto is_of_kind = [&kind](const Entry* e) { return kind.is_so(e->candidate); };
+      if (std::ranges::any_of(shown_, is_of_kind)) continue;
+      if (const Entry* found = best_of(kind)) say_of_expected(kind.what, *found);
+    }
+  }
+
+  /// The fastest that may fit; else the one that surely needs least.
+  const Entry* best_of(const Expected& kind) const {
+    const Entry* least = nullptr;
+    for (const Entry& e : entries_) {
+      if (tier(e.candidate) > 0 || !kind.is_so(e.candidate)) continue;
+      if (!is_bounded_out(e)) return &e;
+      if (!least || e.floor < least->floor) least = &e;
+    }
+    return least;
+  }
+
+  void say_of_expected(std::string_view what, const Entry& entry) {
+    const Field& field = *entry.field;
+    const auto first =
+        confirmation_.one_rank(field.reading, field.space->layout(entry.candidate), 0);
+    if (!first) return;
+    const double more = entry.candidate.seconds / rows_.front().step_seconds.mid - 1.0;
+    const std::string beside = std::abs(more) < 0.005
+                                   ? "as long as plan 1"
+                                   : fmt::format("{:.0f} % {} than plan 1", std::abs(more) * 100.0,
+                                                 more < 0.0 ? "less" : "more");
+    std::string said =
+        fmt::format("{}: {} {} would take {:.3g} s, {}", what, field.job->recipe.framework->name,
+                    in_words(entry.candidate), entry.candidate.seconds, beside);
+    if (!first->fits)
+      said += fmt::format("{} lacks {} on rank 0", more < 0.0 ? ", but" : ", and",
+                          human_bytes(-first->headroom_bytes));
+    answer_.warnings.push_back(said + ".");
+  }
+
+  /// One line of what no plan was made of.
+  void say_left_out() {
+    std::vector<std::string> said;
+    for (const Field& field : fields_) {
+      if (field.space->left_out().empty()) continue;
+      std::string one =
+          fmt::format("{} ({})", field.space->left_out(), field.job->recipe.framework->name);
+      if (std::ranges::find(said, one) == said.end()) said.push_back(std::move(one));
+    }
+    if (!said.empty() && entries_.size() > 1)
+      answer_.warnings.push_back(fmt::format("Not searched: {}.", fmt::join(said, "; ")));
+  }
+
   void finish() {
     const auto better = [this](const PlanRow& a, const PlanRow& b) {
       if (a.sacrifice != b.sacrifice && (a.sacrifice.empty() || b.sacrifice.empty()))
@@ -272,6 +348,8 @@ class Search {
     };
     std::ranges::stable_sort(rows_, better);
     find_why_not();
+    find_expected();
+    say_left_out();
     answer_.plans = std::move(rows_);
     answer_.pareto = pareto_front(answer_.plans);
     answer_.objective = std::string(kObjectives.at(static_cast<std::size_t>(options_.objective)));
@@ -283,8 +361,9 @@ class Search {
   std::vector<Entry> entries_;
   std::vector<Failed> failed_;
   std::vector<PlanRow> rows_;
-  std::size_t tight_ = 0;  ///< of those that fit, but not well
-  std::string refused_;    ///< what a program refused that its space did not
+  std::vector<const Entry*> shown_;  ///< what rows_ were made of
+  std::size_t tight_ = 0;            ///< of those that fit, but not well
+  std::string refused_;              ///< what a program refused that its space did not
   PlanAnswer answer_;
 };
 

@@ -56,6 +56,8 @@ class Space {
   virtual NamedValues layout(const Candidate& candidate) const = 0;
   /// What the layouts say, beside their sizes, of how the step is run.
   virtual NamedValues habits() const { return {}; }
+  /// What the program can do and no candidate does, in words: "uneven stages"; or "".
+  virtual std::string_view left_out() const { return {}; }
   /// Bytes that lie on the fullest GPU for certain, computed from sizes alone.
   virtual double floor(const Candidate& candidate) const = 0;
   /// The same bound from small runs, which take longer and give a tighter bound.

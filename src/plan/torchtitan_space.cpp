@@ -101,6 +101,10 @@ class TorchtitanSpace : public Space {
     return options;
   }
 
+  std::string_view left_out() const override {
+    return "pipelines, shards over parts of a node, offloading";
+  }
+
   /// float32 parameters, gradients and two states, cut by all that cut them; experts the same.
   double floor(const Candidate& c) const override {
     const auto parts = static_cast<double>(

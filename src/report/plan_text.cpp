@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/plan_text.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "report/command_lines.h"
@@ -124,6 +125,22 @@ void add_plan(std::string& out, const PlanAnswer& a, std::size_t at, const PlanL
   if (!p.sacrifice.empty()) add(out, p.sacrifice, look.width, 5);
 }
 
+/// Where the first plan's time goes: what takes half a percent of it or more.
+std::string time_table(const PlanAnswer& a) {
+  if (a.plans.empty() || a.plans.front().time.empty()) return {};
+  std::vector<PlanTime> parts = a.plans.front().time;
+  std::ranges::stable_sort(parts, std::ranges::greater(), &PlanTime::seconds);
+  double all = 0.0;
+  for (const PlanTime& part : parts) all += part.seconds;
+  std::string out = "\nwhere a step of plan 1 goes\n";
+  for (const PlanTime& part : parts)
+    if (part.seconds >= all / 200.0)
+      out += fmt::format("  {}{}{}\n", pad_right(part.name, 26),
+                         pad_left(seconds_text(part.seconds), 8),
+                         pad_left(fmt::format("{:.0f} %", part.seconds / all * 100.0), 7));
+  return out;
+}
+
 /// A plan that is faster than the first stands behind it where it does not fit for certain; that
 /// is said.
 std::string faster_but_tight(const PlanAnswer& a, const PlanLook& look) {
@@ -168,7 +185,7 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
         "\n{} no farther from the one above than two releases of a framework are "
         "from each other\n",
         look.style.pick("≈", "~"));
-  if (a.question == "train") out += picture(a, look) + faster_but_tight(a, look);
+  if (a.question == "train") out += picture(a, look) + time_table(a) + faster_but_tight(a, look);
   for (const WhyNot& one : a.why_not) {
     out += "\n";
     add(out,
