@@ -27,6 +27,16 @@ def releases(row):
     return ["--with", ",".join(f"{name}=={version}" for name, version in named.items())]
 
 
+GPTQ_CONFIGS = {
+    "Mistral-7B": {"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+                   "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768, "sliding_window": 4096},
+    "Mixtral-8x7B": {"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+                     "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768,
+                     "num_local_experts": 8, "num_experts_per_tok": 2},
+    "Llama-2-70B": {"model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80, "num_attention_heads": 64,
+                    "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 4096}}
+
+
 def lora(row):
     if not row["lora"]:
         return []
@@ -42,6 +52,13 @@ def quantization(row, sharded):
     return ["--quantization", json.dumps(config)]
 
 
+def packed(config):
+    """As quantize_config.json of TheBloke's checkpoints says it: Mistral's in groups of 128, the others' in whole columns. The plugin has a
+    copy of auto_gptq's Triton layer."""
+    group_size = 128 if config["model_type"] == "mistral" else -1
+    return {**config, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": group_size, "desc_act": True, "backend": "auto_gptq"}}
+
+
 def plan(row):
     if "moe" in row["id"] and "scattermoe" in row["id"]:
         raise NotModelled("ScatterMoE's kernels")
@@ -49,13 +66,13 @@ def plan(row):
         raise NotAnswerable("sequence length (texts are not packed to one)")
     need(row, "micro_batch")
     extra = row["config"]["framework_config"]
-    if "autogptq" in extra:
-        raise NotModelled("Triton kernels of auto_gptq under autograd")
     if "foak" in extra and "liger" not in extra:
         raise NotModelled("the fused kernels of fms-acceleration")
     if extra == "accelerated-peft-bnb-foak-liger":
         raise NotModelled("the fused kernels of fms-acceleration")
     config = CONFIGS.get(row["model"])
+    if "autogptq" in extra:
+        config = next(packed(config) for words, config in GPTQ_CONFIGS.items() if words in row["model"])
     model = "{config}" if config else base_model(row, MODELS)
     sharded = row["num_gpus"] > 1
     half = "float16" if "torch_dtype=float16" in row["precision"] else "bfloat16"
@@ -64,7 +81,9 @@ def plan(row):
             "--sequence-length", str(row["seq_len"]), "--attention", "flash", *gpu(row), *lora(row), *quantization(row, sharded)]
     if "bf16=True" in row["precision"]:
         args += ["--bf16", "true"]
-    if row["quant"] and (extra.startswith("accelerated-peft-bnb") or sharded):
+    if "autogptq" in extra:
+        args += ["--fp16", "true"]
+    if row["quant"] and (extra.startswith("accelerated-peft") or sharded):
         args += ["--prepare_model_for_kbit_training", "false"]  # the plugin's own, which casts nothing
     if sharded:
         args += ["--gpus", str(row["num_gpus"]), "--fsdp", "full_shard auto_wrap",

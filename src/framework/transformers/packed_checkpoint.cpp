@@ -24,11 +24,14 @@ std::string backend_of(const Config& quantization, std::string_view method) {
 
 bool is_auto(std::string_view backend) { return backend == "auto" || backend == "auto_trainable"; }
 
-/// Of the kernels that can be trained, all of GPTQ's multiply alike.
+constexpr std::string_view kAutoGptq = "auto_gptq";
+
+/// Of the kernels that can be trained, all of gptqmodel's multiply alike. Before it there was
+/// auto_gptq, which fms-acceleration still has a copy of.
 Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantization,
                                    PackedUse use) {
-  constexpr std::array<std::string_view, 4> kTrainable{"triton", "torch", "torch_aten",
-                                                       "torch_fused"};
+  constexpr std::array<std::string_view, 5> kTrainable{"triton", "torch", "torch_aten",
+                                                       "torch_fused", kAutoGptq};
   const std::string backend = backend_of(quantization, "gptq");
   if (use == PackedUse::training && !is_auto(backend) &&
       std::find(kTrainable.begin(), kTrainable.end(), backend) == kTrainable.end())
@@ -36,7 +39,8 @@ Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantizat
                                     config.where() + ": quantization_config: backend",
                                     "auto_trainable, triton or torch"));
   PackedCheckpoint packed{.method = CheckpointMethod::gptq,
-                          .bits = quantization.integer("bits", 4)};
+                          .bits = quantization.integer("bits", 4),
+                          .keeps_packed = backend == kAutoGptq};
   if (packed.bits != 2 && packed.bits != 4 && packed.bits != 8)
     return not_modelled(config, "GPTQ in " + std::to_string(packed.bits) + " bits is not modelled",
                         "2, 4 or 8");
@@ -83,7 +87,9 @@ std::vector<std::string> quantized_checkpoint_warnings(const Config& config) {
   const Config quantization = config.object("quantization_config");
   const std::string method = quantization.text("quant_method", "");
   std::vector<std::string> warnings;
-  if (method == "gptq" || method == "awq") warnings.emplace_back(kGptqmodelAllocator);
+  const bool is_auto_gptq = backend_of(quantization, method) == kAutoGptq;
+  if ((method == "gptq" && !is_auto_gptq) || method == "awq")
+    warnings.emplace_back(kGptqmodelAllocator);
   if (method == "awq" && is_auto(backend_of(quantization, method)))
     warnings.emplace_back(
         "AWQ is taken to multiply by gptqmodel's Triton kernel, which is what there is without a "

@@ -66,7 +66,7 @@ PackedLayer convert(const nn::NamedModule& module, const PackedCheckpoint& packe
   layer.weight = converted.buffers.front().tensor;
   if (layer.bias.defined()) layer.bias = converted.buffers.back().tensor;
   if (packed.method == PackedMethod::gptq)
-    layer.kernel = std::make_unique<LinearGptq>();
+    layer.kernel = std::make_unique<LinearGptq>(packed.keeps_packed);
   else
     layer.kernel = std::make_unique<LinearAwq>(packed.awq_kernel);
   return converted;
