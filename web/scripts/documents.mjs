@@ -41,7 +41,7 @@ const titles = [];
 for (const path of sources) {
   const text = await readFile(join(root, path), 'utf8');
   const title = /^# (.+)$/m.exec(text)?.[1].replaceAll('`', '') ?? path;
-  const body = path === 'LICENSE' ? `<pre>${text.replaceAll('<', '&lt;')}</pre>` : marked.parse(linked(text.replace(/<!--.*?-->/gs, ''), path).replace(/<picture>.*?<\/picture>/gs, ''));
+  const body = path === 'LICENSE' ? `<pre>${text.replaceAll('<', '&lt;')}</pre>` : marked.parse(linked(text.replace(/<!--.*?-->|<picture>.*?<\/picture>|!\[[^\]]*\]\([^)]*\)/gs, ''), path));
   await writeFile(join(output, pageOf(path)), head(title, body));
   if (AT_THE_FOOT.includes(path)) titles.push({path, file: pageOf(path), title: path === 'README.md' ? 'What it is' : title});
 }
