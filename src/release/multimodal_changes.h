@@ -14,6 +14,42 @@ inline constexpr Change kQwenVlKeepsRopeDeltas{
     "next one. It does not in 4.45.2 and does in 4.47.1.",
     "models/qwen2_vl/modeling_qwen2_vl.py:Qwen2VLModel.get_rope_index"};
 
+inline constexpr Change kRopesRecomposeFrequencies{
+    Package::transformers,
+    {5, 17, 0},
+    "Multimodal rotary embeddings recompose cos and sin of the three axes once for all layers; "
+    "before, Qwen2-VL's and Qwen2.5-VL's attentions each joined the sections, and Qwen3-VL wove "
+    "the frequencies. They do not in 5.16.0.",
+    "models/qwen2_vl/modeling_qwen2_vl.py:apply_multimodal_rotary_pos_emb, "
+    "models/qwen3_vl/modeling_qwen3_vl.py:apply_interleaved_mrope"};
+
+inline constexpr Change kImageTextLossesAreShared{
+    Package::transformers,
+    {4, 52, 0},
+    "LLaVA, Mistral 3, PaliGemma, Idefics3, Qwen2-VL and Qwen2.5-VL call ForCausalLMLoss; before, "
+    "each shifted its logits itself, the first two in the logits' own dtype.",
+    "models/llava/modeling_llava.py:LlavaForConditionalGeneration.forward"};
+
+inline constexpr Change kQwenVlHasTextConfig{
+    Package::transformers,
+    {4, 52, 0},
+    "Qwen2-VL's and Qwen2.5-VL's text model has a configuration of its own, whose use_cache stays "
+    "on where training turns the outer one off; before, one configuration served both.",
+    "models/qwen2_vl/configuration_qwen2_vl.py"};
+
+inline constexpr Change kQwenVlForwardsSettings{
+    Package::transformers,
+    {4, 57, 0},
+    "What is set of Qwen2-VL's and Qwen2.5-VL's configuration is set of its text_config. It is not "
+    "in 4.56.2.",
+    "models/qwen2_vl/configuration_qwen2_vl.py:Qwen2VLConfig.__setattr__"};
+
+inline constexpr Change kQwenVlTextIsItsOwn{
+    Package::transformers,
+    {5, 0, 0},
+    "Qwen2-VL's and Qwen2.5-VL's text_config is set by itself again.",
+    "models/qwen2_vl/configuration_qwen2_vl.py:Qwen2VLConfig"};
+
 inline constexpr Change kTextHasNoRopeDeltas{
     Package::transformers,
     {5, 2, 0},

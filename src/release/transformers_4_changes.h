@@ -6,6 +6,35 @@
 
 namespace memtape::changes {
 
+inline constexpr Change kCacheJoinsFromTheStart{
+    Package::transformers,
+    {4, 54, 0},
+    "A dynamic cache joins a layer's first keys and values to empty ones; before, it held them as "
+    "they were.",
+    "cache_utils.py:DynamicLayer.update, DynamicCache.update"};
+
+inline constexpr Change kGemma2CachesInTraining{
+    Package::transformers,
+    {5, 0, 0},
+    "The text models of Gemma 2 and 3 make a cache in training, too, where their configuration "
+    "says "
+    "use_cache.",
+    "models/gemma3/modeling_gemma3.py:Gemma3TextModel.forward"};
+
+inline constexpr Change kSlidingMasksByIndices{
+    Package::transformers,
+    {4, 52, 0},
+    "Gemma 2's and 3's sliding layers pick the columns of their masks by an index tensor; before, "
+    "by numbers from the host.",
+    "models/gemma2/modeling_gemma2.py:Gemma2DecoderLayer.forward of 4.52"};
+
+inline constexpr Change kGpt2TakesQueriesLast{
+    Package::transformers,
+    {4, 54, 0},
+    "GPT-2's attention takes its queries apart into heads after keys and values. It does not in "
+    "4.53.3 and does in 4.54.1.",
+    "models/gpt2/modeling_gpt2.py:GPT2Attention.forward"};
+
 inline constexpr Change kFalconSharesItsRope{
     Package::transformers,
     {4, 54, 0},

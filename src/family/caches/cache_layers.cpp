@@ -9,12 +9,15 @@
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
 #include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
 
-/// torch.cat([held, states], dim=-2); at first there is an empty tensor of the keys' dtype.
+/// torch.cat([held, states], dim=-2); at first there is an empty tensor of the keys' dtype, or, in
+/// releases before, nothing that the states would be joined to.
 Tensor joined(const Tensor& held, const Tensor& states, DType dtype) {
+  if (!held.defined() && !ghost::has(changes::kCacheJoinsFromTheStart)) return states;
   return ghost::cat({held.defined() ? held : ghost::zeros({0}, dtype), states}, -2);
 }
 

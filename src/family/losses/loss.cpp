@@ -8,7 +8,9 @@
 #include "family/losses/shifted_logits_loss.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/loss.h"
+#include "ghost/ops/views.h"
 #include "ghost/trace.h"
+#include "release/multimodal_changes.h"
 #include "release/trainer_changes.h"
 #include "release/transformers_changes.h"
 
@@ -57,9 +59,22 @@ bool forward_upcasts(std::string_view model_type) {
   return later && !ghost::has(changes::kAllLossesUpcastLogits);
 }
 
+/// Models of images and text whose forward computed its loss until all shared one: in float32, or
+/// in the logits' own dtype.
+enum class ImageTextLoss { shared, own_in_float32, own };
+ImageTextLoss image_text_loss(std::string_view model_type) {
+  if (ghost::has(changes::kImageTextLossesAreShared)) return ImageTextLoss::shared;
+  constexpr auto kUpcasting =
+      std::to_array<std::string_view>({"idefics3", "paligemma", "qwen2_vl", "qwen2_5_vl"});
+  if (std::ranges::find(kUpcasting, model_type) != kUpcasting.end())
+    return ImageTextLoss::own_in_float32;
+  return model_type == "llava" || model_type == "mistral3" ? ImageTextLoss::own
+                                                           : ImageTextLoss::shared;
+}
+
 /// Cross entropy of the logits without the last position; the copy lives until the loss is there.
 Tensor loss_of_shifted(const Tensor& logits, const Batch& batch, std::int64_t vocab_size) {
-  Tensor shift_logits = logits.slice(-2, 0, -1).contiguous();
+  Tensor shift_logits = ghost::indexed_by_colons(logits.slice(-2, 0, -1), 1).contiguous();
   Tensor shift_labels = batch.labels.slice(-1, 1, batch.labels.size(-1)).contiguous();
   shift_logits = std::move(shift_logits).view({-1, vocab_size});
   shift_labels = std::move(shift_labels).view({-1});
@@ -79,6 +94,10 @@ Tensor shifted_logits_loss(const Tensor& model_logits, const Batch& batch,
 Tensor causal_lm_loss(Tensor& logits, const Batch& batch, std::int64_t vocab_size,
                       std::string_view model_type) {
   if (!batch.labels.defined()) return {};
+  if (const ImageTextLoss own = image_text_loss(model_type); own != ImageTextLoss::shared) {
+    if (own == ImageTextLoss::own_in_float32) logits = logits.to_float();
+    return loss_of_shifted(logits, batch, vocab_size);
+  }
   if (ghost::has(changes::kLossShiftsLabels)) return shifted_labels_loss(logits, batch, vocab_size);
   if (loss_was_in_own_dtype(model_type)) return loss_of_shifted(logits, batch, vocab_size);
   if (forward_upcasts(model_type)) logits = logits.to_float();

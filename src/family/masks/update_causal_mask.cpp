@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/masks/update_causal_mask.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "family/caches/key_value_cache.h"
@@ -10,9 +11,17 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/triangular.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
+
+std::int64_t mask_keys(const MaskRequest& request, std::int64_t queries) {
+  if (const KeyValueCache* cache = KeyValueCache::passed())
+    return cache->mask_sizes(false, queries).kv_length;
+  return request.attention_mask.defined() ? request.attention_mask.size(-1) : queries;
+}
 
 /// AttentionMaskConverter._ignore_causal_mask_sdpa (modeling_attn_mask_utils.py).
 bool ignores_mask(const MaskRequest& request, std::int64_t queries, std::int64_t keys) {
@@ -55,16 +64,20 @@ Tensor hide_padding(Tensor&& causal_mask, const Tensor& attention_mask) {
 
 Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids, bool knows_windows) {
+  if (request.attention == AttentionImplementation::sdpa &&
+      ignores_mask(request, inputs_embeds.size(1), mask_keys(request, inputs_embeds.size(1))))
+    return {};
+  return make_causal_mask(request, inputs_embeds, position_ids, knows_windows);
+}
+
+Tensor make_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                        const Tensor& position_ids, bool knows_windows) {
   if (request.attention == AttentionImplementation::flash)
     return request.has_padding ? request.attention_mask : Tensor();
   const std::int64_t batch = inputs_embeds.size(0), queries = inputs_embeds.size(1);
-  std::int64_t keys = request.attention_mask.defined() ? request.attention_mask.size(-1) : queries;
-  if (const KeyValueCache* cache = KeyValueCache::passed())
-    keys = cache->mask_sizes(false, queries).kv_length;
+  const std::int64_t keys = mask_keys(request, queries);
   const bool has_one_more =
       request.one_more_key && !request.attention_mask.defined() && !KeyValueCache::passed();
-  if (request.attention == AttentionImplementation::sdpa && ignores_mask(request, queries, keys))
-    return {};
   const std::int64_t target_length = has_one_more ? keys + 1 : keys;
   Tensor causal_mask = ghost::full({queries, target_length}, inputs_embeds.dtype());
   if (queries != 1 && !knows_windows && request.sliding_window == 0)
@@ -77,6 +90,34 @@ Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embed
   return request.attention_mask.defined()
              ? hide_padding(std::move(causal_mask), request.attention_mask)
              : causal_mask;
+}
+
+SlidingLayerMask::SlidingLayerMask(const Tensor& mask, std::int64_t sliding_window) {
+  const Dims sizes = mask.sizes();
+  {
+    const Tensor ones = ghost::ones(sizes, DType::boolean);
+    sliding_window_mask_ = ghost::tril(ones);
+  }
+  {
+    const ghost::Op op("where", {});
+    const Tensor min_dtype = ghost::empty({}, mask.dtype());
+    attention_mask = ghost::empty(sizes, mask.dtype());
+  }
+  if (ghost::has(changes::kSlidingMasksByIndices)) pick_columns(sliding_window);
+}
+
+void SlidingLayerMask::pick_columns(std::int64_t sliding_window) {
+  const std::int64_t keys = attention_mask.size(-1);
+  {
+    const Tensor before = ghost::empty({}, DType::int64).add(-1);
+    offset_ = before.add(1);
+  }
+  offset_ = ghost::clamp_min(offset_, 0.0);
+  mask_indexes_ = ghost::arange(std::min(std::max(attention_mask.size(-2), sliding_window), keys),
+                                DType::int64);
+  const Dims s = attention_mask.sizes();
+  const ghost::Op op("index", {});
+  attention_mask = ghost::empty({s[0], s[1], s[2], mask_indexes_.size(0)}, attention_mask.dtype());
 }
 
 /// AttentionMaskConverter.to_4d: _make_causal_mask, _expand_mask, and the one filled by the other.

@@ -14,6 +14,24 @@ namespace memtape::family {
 Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids, bool knows_windows = false);
 
+/// The same where a mask is made even if sdpa could do without (Gemma 2 and 3, whose cache was a
+/// static one).
+Tensor make_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                        const Tensor& position_ids, bool knows_windows = false);
+
+/// What a sliding layer of Gemma 2 and 3 made of the model's mask, with all that its frame keeps
+/// until it returns.
+class SlidingLayerMask {
+ public:
+  SlidingLayerMask(const Tensor& mask, std::int64_t sliding_window);
+  Tensor attention_mask;
+
+ private:
+  void pick_columns(std::int64_t sliding_window);
+
+  Tensor sliding_window_mask_, offset_, mask_indexes_;
+};
+
 /// _prepare_4d_causal_attention_mask of modeling_attn_mask_utils.py: a bias for each row of a given
 /// mask [B, S].
 Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tensor& inputs_embeds);

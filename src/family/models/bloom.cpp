@@ -13,6 +13,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
 #include "release/transformers_4_changes.h"
@@ -120,9 +121,13 @@ class BloomAttention : public nn::Module<BloomAttention> {
                        rows = batch * num_heads_;
     const Tensor fused_qkv = query_key_value_(hidden_states);
     const Tensor heads = fused_qkv.view({batch, q_length, num_heads_, 3, head_dim_});
-    const Tensor query = heads.select(3, 0).transpose(1, 2);
-    Tensor key = heads.select(3, 1).transpose(1, 2);
-    Tensor value = heads.select(3, 2).transpose(1, 2);
+    // fused_qkv[..., i, :]
+    const auto part = [&heads](std::int64_t i) {
+      return ghost::indexed_by_colons(heads.select(3, i), 1);
+    };
+    const Tensor query = part(0).transpose(1, 2);
+    Tensor key = part(1).transpose(1, 2);
+    Tensor value = part(2).transpose(1, 2);
     KeyValueCache::update(key, value);
     const Tensor query_layer = query.reshape({rows, -1, head_dim_});
     const Tensor key_layer = key.reshape({rows, -1, head_dim_}).transpose(-1, -2);

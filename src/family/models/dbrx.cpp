@@ -280,7 +280,7 @@ class DbrxForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_body(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     return {std::move(loss), std::move(logits)};
   }

@@ -153,7 +153,10 @@ class FalconAttention : public nn::Module<FalconAttention> {
     }
     if (!config_.multi_query) {
       const Tensor qkv = fused.view({batch, length, config_.num_attention_heads, 3, dim});
-      return {qkv.select(3, 0), qkv.select(3, 1), qkv.select(3, 2)};
+      const auto part = [&qkv](std::int64_t i) {
+        return ghost::indexed_by_colons(qkv.select(3, i), 1);
+      };
+      return {part(0), part(1), part(2)};
     }
     const Tensor qkv = fused.view({batch, length, config_.num_attention_heads + 2, dim});
     Tensor query = ghost::indexed_by_colons(qkv.slice(2, 0, -2), 1);

@@ -67,9 +67,24 @@ Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
   return output;
 }
 
-Tensor scale_before_layers(const Tensor& inputs_embeds) {
-  return ghost::has(changes::kGemmaScalesInItsTable) ? inputs_embeds
-                                                     : inputs_embeds.mul(ghost::kScale);
+void scale_before_layers(Tensor& hidden_states) {
+  if (!ghost::has(changes::kGemmaScalesInItsTable))
+    hidden_states = hidden_states.mul(ghost::kScale);
+}
+
+bool sliding_layers_make_masks() {
+  return !ghost::has(changes::kMasksAreShared) && !KeyValueCache::passed();
+}
+
+LayerMasks gemma2_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                        const Tensor& inputs_embeds, const Tensor& position_ids,
+                        bool one_more_key) {
+  if (!sliding_layers_make_masks())
+    return create_layer_masks(c, attention_mask, inputs_embeds, position_ids);
+  const Tensor mask = make_causal_mask(
+      {.attention = c.attention, .attention_mask = attention_mask, .one_more_key = one_more_key},
+      inputs_embeds, position_ids);
+  return {mask, mask};
 }
 
 Gemma2Config::Gemma2Config(const Config& c, const ModelOptions& options,

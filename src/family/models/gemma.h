@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "family/masks/update_causal_mask.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 #include "nn/checkpointing.h"
@@ -42,7 +43,7 @@ class GemmaWordEmbedding : public GemmaTextScaledWordEmbedding {
 };
 
 /// Scales the embeddings if the model itself does that and not its embedding.
-Tensor scale_before_layers(const Tensor& inputs_embeds);
+void scale_before_layers(Tensor& hidden_states);
 
 /// The defaults in which Gemma2Config and its heir Gemma3TextConfig differ.
 struct Gemma2Defaults {
@@ -63,12 +64,22 @@ Gemma2Config gemma2_config(const Config& c, const ModelOptions& options);
 /// Passes the logits through a tanh of that height.
 void softcap_logits(Tensor& logits, const std::optional<double>& height);
 
+/// Before masking_utils.py a model made one mask, whatever its attention, and each sliding layer
+/// one of its own.
+bool sliding_layers_make_masks();
+LayerMasks gemma2_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                        const Tensor& inputs_embeds, const Tensor& position_ids,
+                        bool one_more_key = false);
+
 /// x + norm(attention(norm(x))), then x + norm(mlp(norm(x))).
 template <class Attention>
 class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLayer<Attention>> {
  public:
-  Gemma2DecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
+  Gemma2DecoderLayer(const nn::Scope& scope, const DecoderConfig& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<Gemma2DecoderLayer>(scope),
+        makes_mask_(c.attention != AttentionImplementation::flash &&
+                    c.layer_type(layer) == LayerType::sliding_attention),
+        sliding_window_(c.sliding_window.value_or(0)),
         self_attn_(scope / "self_attn", c),
         mlp_(scope / "mlp", c),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),
@@ -78,9 +89,13 @@ class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLa
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
                  const Tensor&) {
+    std::optional<SlidingLayerMask> own_mask;
+    if (makes_mask_ && attention_mask.defined() && sliding_layers_make_masks())
+      own_mask.emplace(attention_mask, sliding_window_);
     Tensor residual = x;
     Tensor hidden_states = input_layernorm_(x);
-    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
+    hidden_states = self_attn_(hidden_states, own_mask ? own_mask->attention_mask : attention_mask,
+                               position_embeddings);
     hidden_states = post_attention_layernorm_(hidden_states);
     hidden_states = residual.add(hidden_states);
 
@@ -92,6 +107,8 @@ class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLa
   }
 
  private:
+  bool makes_mask_;
+  std::int64_t sliding_window_;
   Attention self_attn_;
   LlamaMLP mlp_;
   GemmaRMSNorm input_layernorm_, post_attention_layernorm_, pre_feedforward_layernorm_,
@@ -102,9 +119,7 @@ struct GemmaParts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm>;
   using Norm = GemmaRMSNorm;
   using Embedding = GemmaWordEmbedding;
-  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
-    return scale_before_layers(inputs_embeds);
-  }
+  static void scale_hidden_states(Tensor& x) { scale_before_layers(x); }
 };
 
 struct Gemma2Parts : DecoderParts {
@@ -112,8 +127,10 @@ struct Gemma2Parts : DecoderParts {
   using DecoderLayer = Gemma2DecoderLayer<LlamaAttention>;
   using Norm = GemmaRMSNorm;
   using Embedding = GemmaWordEmbedding;
-  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
-    return scale_before_layers(inputs_embeds);
+  static void scale_hidden_states(Tensor& x) { scale_before_layers(x); }
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return gemma2_masks(c, attention_mask, inputs_embeds, position_ids);
   }
   static void cap_logits(Tensor& logits, const Gemma2Config& c) {
     softcap_logits(logits, c.final_logit_softcapping);

@@ -9,6 +9,8 @@
 #include "family/parts/decoder.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/siglip_tower.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -46,12 +48,20 @@ struct Gemma3Parts : DecoderParts {
   using Embedding = GemmaTextScaledWordEmbedding;
   using Rotary = LayerTypeRotaryEmbedding;
   static const LayerRopes& rope(const Gemma3TextConfig& c) { return c.ropes; }
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return gemma2_masks(c, attention_mask, inputs_embeds, position_ids);
+  }
   static void cap_logits(Tensor& logits, const Gemma3TextConfig& c) {
     softcap_logits(logits, c.final_logit_softcapping);
   }
 };
 
 struct Gemma3ImageTextParts : Gemma3Parts {
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return gemma2_masks(c, attention_mask, inputs_embeds, position_ids, true);
+  }
   static constexpr bool kMasksComeFirst = true;
 };
 
@@ -82,9 +92,10 @@ using Gemma3 = ImageTextToText<Gemma3Vision, DecoderModel<Gemma3ImageTextParts>>
 ModelPointer build_gemma3(const Config& c, const ModelOptions& options) {
   const Config text = c.object("text_config");
   const SiglipVisionConfig tower(c.object("vision_config"), options);
-  Gemma3::Settings config{.vision = {.tower = tower, .text_hidden_size = 0},
-                          .text = Gemma3TextConfig(text, options),
-                          .use_cache = text.boolean("use_cache", true)};
+  Gemma3::Settings config{
+      .vision = {.tower = tower, .text_hidden_size = 0},
+      .text = Gemma3TextConfig(text, options),
+      .use_cache = ghost::has(changes::kGemma2CachesInTraining) && text.boolean("use_cache", true)};
   config.vision.text_hidden_size = config.text.hidden_size;
   config.text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
   config.replaces_image_token =

@@ -454,7 +454,7 @@ class Gemma4TextModel : public nn::Module<Gemma4TextModel> {
 /// Logits and loss of what the text model gives.
 ModelOutput head_output(nn::Linear& lm_head, const Tensor& hidden_states,
                         const Gemma4TextConfig& config, const Batch& batch) {
-  Tensor logits = lm_head(kept_for_logits(hidden_states));
+  Tensor logits = lm_head(kept_for_logits(hidden_states, "gemma4"));
   softcap_logits(logits, config.final_logit_softcapping);
   Tensor loss = causal_lm_loss(logits, batch, config.vocab_size);
   return {std::move(loss), std::move(logits)};

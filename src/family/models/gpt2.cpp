@@ -62,9 +62,15 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     std::vector<Tensor> query_key_value = c_attn_(hidden_states).chunk(3, 2);
     const Dims shape = hidden_states.sizes().leading().with(-1).with(head_dim_);
-    Tensor key_states = std::move(query_key_value[1]).view(shape).transpose(1, 2);
-    Tensor value_states = std::move(query_key_value[2]).view(shape).transpose(1, 2);
-    const Tensor query_states = std::move(query_key_value[0]).view(shape).transpose(1, 2);
+    const auto heads = [&](std::size_t i) {
+      return std::move(query_key_value[i]).view(shape).transpose(1, 2);
+    };
+    Tensor query_states;
+    const bool takes_queries_last = ghost::has(changes::kGpt2TakesQueriesLast);
+    if (!takes_queries_last) query_states = heads(0);
+    Tensor key_states = heads(1);
+    Tensor value_states = heads(2);
+    if (takes_queries_last) query_states = heads(0);
     KeyValueCache::update(key_states, value_states);
     Tensor attn_output = attend(query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(hidden_states.sizes()).contiguous();

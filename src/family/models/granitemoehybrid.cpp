@@ -109,7 +109,7 @@ class GraniteMoeHybridForCausalLM : public PretrainedModel {
     RouterLogits collector(config_.output_router_logits);
     const Tensor hidden_states = run_model(batch);
     const std::vector<Tensor>& router_logits = collector.stop();
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     logits = logits.div(kMultiplier);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     if (config_.output_router_logits) {

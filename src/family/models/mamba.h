@@ -58,7 +58,9 @@ class MambaForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_backbone(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states).to(lm_head_.weight.dtype())).to_float();
+    Tensor logits =
+        lm_head_(kept_for_logits(hidden_states, this->model_type).to(lm_head_.weight.dtype()))
+            .to_float();
     Tensor loss = Settings::shifts_logits() ? shifted_logits_loss(logits, batch, config_.vocab_size)
                                             : causal_lm_loss(logits, batch, config_.vocab_size);
     return {std::move(loss), std::move(logits)};

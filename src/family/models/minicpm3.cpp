@@ -71,7 +71,7 @@ class MiniCPM3ForCausalLM final : public DecoderForCausalLM<MiniCPM3Parts<Scaled
     if (classifies_) return Base::forward(batch);
     const Tensor last_hidden_state = this->last_hidden_state(batch);
     const Tensor hidden_states = last_hidden_state.div(1.0);
-    Tensor logits = (*this->head())(kept_for_logits(hidden_states));
+    Tensor logits = (*this->head())(kept_for_logits(hidden_states, this->model_type));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_, this->model_type);
     return {std::move(loss), std::move(logits)};
   }

@@ -252,7 +252,7 @@ class NemotronHForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_model(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states)).to_float();
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type)).to_float();
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     return {std::move(loss), std::move(logits)};
   }

@@ -88,8 +88,9 @@ class OPTAttention : public nn::Module<OPTAttention> {
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     const std::int64_t bsz = hidden_states.size(0), tgt_len = hidden_states.size(1);
     const Dims shape{bsz, -1, num_heads_, head_dim_};
-    const bool calls_sdpa = call_.implementation == AttentionImplementation::sdpa &&
-                            !ghost::has(changes::kOptCallsTheInterface);
+    const bool is_older = !ghost::has(changes::kOptCallsTheInterface);
+    const bool calls_sdpa = is_older && call_.implementation == AttentionImplementation::sdpa;
+    const bool is_written_out = is_older && call_.implementation == AttentionImplementation::eager;
     Tensor query_states = q_proj_(hidden_states);
     if (!calls_sdpa) query_states = query_states.mul(ghost::kScale);
     query_states = query_states.view(shape).transpose(1, 2);
@@ -98,9 +99,14 @@ class OPTAttention : public nn::Module<OPTAttention> {
     key_states = key_states.view(shape).transpose(1, 2);
     value_states = value_states.view(shape).transpose(1, 2);
     KeyValueCache::update(key_states, value_states);
-    Tensor attn_output = calls_sdpa ? sdpa(query_states, key_states, value_states, attention_mask)
-                                    : attention_interface(call_, query_states, key_states,
-                                                          value_states, attention_mask);
+    Tensor attn_weights, attn_output;
+    if (calls_sdpa)
+      attn_output = sdpa(query_states, key_states, value_states, attention_mask);
+    else if (is_written_out)
+      attn_output = eager(query_states, key_states, value_states, attention_mask, attn_weights);
+    else
+      attn_output =
+          attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape({bsz, tgt_len, -1}).contiguous();
     attn_output = out_proj_(attn_output);
     return attn_output;
@@ -116,6 +122,17 @@ class OPTAttention : public nn::Module<OPTAttention> {
                                                {.dropout = dropout, .is_causal = is_causal})
         .transpose(1, 2)
         .contiguous();
+  }
+
+  /// OPTAttention, whose queries come scaled and whose weights are returned.
+  Tensor eager(const Tensor& query, const Tensor& key, const Tensor& value,
+               const Tensor& attention_mask, Tensor& attn_weights) const {
+    attn_weights = query.matmul(key.transpose(3, 2));
+    if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
+    attn_weights = ghost::softmax(attn_weights, DType::float32).to(query.dtype());
+    const Tensor attn_probs = ghost::dropout(attn_weights, call_.dropout);
+    nn::LayerFrame::keep_attention_weights(attn_probs);
+    return attn_probs.matmul(value).transpose(1, 2).contiguous();
   }
 
   AttentionCall call_;

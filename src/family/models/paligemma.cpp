@@ -4,12 +4,15 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/text.h"
 #include "family/facts.h"
 #include "family/models/gemma.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/siglip_tower.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -66,7 +69,9 @@ ModelPointer build_over_gemma(const Config& c, const ModelOptions& options,
       .vision = {.tower = SiglipVisionConfig(c.object("vision_config"), options),
                  .projection_dim = c.dimension("projection_dim", 2048)},
       .text = text,
-      .use_cache = c.object("text_config").boolean("use_cache", true),
+      .use_cache =
+          (std::is_same_v<Parts, GemmaParts> || ghost::has(changes::kGemma2CachesInTraining)) &&
+          c.object("text_config").boolean("use_cache", true),
       .replaces_image_token =
           c.integer({"image_token_index", "image_token_id"}, 256000) >= text.vocab_size};
   return build_checked<PaliGemma>(c, config, options);

@@ -12,8 +12,16 @@
 namespace memtape::family {
 namespace {
 
+/// apply_multimodal_rotary_pos_emb, which joins the sections of cos and sin for itself.
+std::pair<Tensor, Tensor> apply_multimodal_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                                          const CosSin& cos_sin) {
+  if (ghost::has(changes::kRopesRecomposeFrequencies)) return apply_rotary_pos_emb(q, k, cos_sin);
+  const Tensor cos = joined_sections(cos_sin.first);
+  return apply_rotary_pos_emb(q, k, {cos, joined_sections(cos_sin.second)});
+}
+
 /// With a rotary embedding in each attention, where no one calls it.
-struct Qwen2VLSteps : ProjectedThenRotated<apply_rotary_pos_emb> {
+struct Qwen2VLSteps : ProjectedThenRotated<apply_multimodal_rotary_pos_emb> {
   static constexpr const Change& kInterfaceSince = changes::kQwenVlCallsTheInterface;
   Qwen2VLSteps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
       : ProjectedThenRotated(scope, c, layer) {
@@ -23,14 +31,14 @@ struct Qwen2VLSteps : ProjectedThenRotated<apply_rotary_pos_emb> {
 };
 
 /// The rope, and beside it self.rope_deltas of text: zeros [B, 1] until the next forward.
-class Qwen2VLRotaryEmbedding : public SectionedRotaryEmbedding {
+class Qwen2VLRotaryEmbedding : public LateSectionsRotaryEmbedding {
  public:
   Qwen2VLRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
-      : SectionedRotaryEmbedding(scope, rope) {}
+      : LateSectionsRotaryEmbedding(scope, rope) {}
   CosSin operator()(const Tensor& x, const Tensor& position_ids) {
     if (ghost::has(changes::kQwenVlKeepsRopeDeltas) && !ghost::has(changes::kTextHasNoRopeDeltas))
       rope_deltas_ = ghost::zeros({position_ids.size(1), 1}, DType::int64);
-    return SectionedRotaryEmbedding::operator()(x, position_ids);
+    return LateSectionsRotaryEmbedding::operator()(x, position_ids);
   }
 
  private:
@@ -41,9 +49,17 @@ struct Qwen2VLParts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<AttentionOf<Qwen2VLSteps>>;
   using Norm = LlamaRMSNorm;
   using Rotary = Qwen2VLRotaryEmbedding;
-  /// The masks and the layers are told none.
+  /// The masks and the layers are told none. A cache_position that the model makes beside them
+  /// lives as long.
   static Positions positions(const Tensor& inputs_embeds) {
-    return {Tensor(), expanded_positions(inputs_embeds, 3)};
+    Positions positions{Tensor(), expanded_positions(inputs_embeds, 3)};
+    if (!ghost::has(changes::kCachePositionsAreGone))
+      positions.text = ghost::arange(inputs_embeds.size(1), DType::int64);
+    return positions;
+  }
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor&) {
+    return create_layer_masks(c, attention_mask, inputs_embeds, {});
   }
 };
 
@@ -60,13 +76,20 @@ DecoderConfig text_config(const Config& c, const ModelOptions& options) {
   return config;
 }
 
+/// Whether the text model makes a cache where training has turned the outer use_cache off.
+bool text_caches(const Config& text) {
+  const bool forwards =
+      ghost::has(changes::kQwenVlForwardsSettings) && !ghost::has(changes::kQwenVlTextIsItsOwn);
+  return ghost::has(changes::kQwenVlHasTextConfig) && !forwards && text.boolean("use_cache", true);
+}
+
 using Qwen2VL = ImageTextToText<QwenVisual, DecoderModel<Qwen2VLParts>>;
 
 ModelPointer build_with_tower(const Config& c, const ModelOptions& options, QwenTower tower) {
   const Config text = qwen_text_config(c);
   Qwen2VL::Settings config{.vision = QwenVisionConfig(c.object("vision_config"), tower),
                            .text = text_config(text, options),
-                           .use_cache = text.boolean("use_cache", true)};
+                           .use_cache = text_caches(text)};
   if (c.boolean("tie_word_embeddings", false)) config.text.tie_word_embeddings = true;
   return build_checked<Qwen2VL>(c, config, options);
 }

@@ -206,7 +206,7 @@ class XGLMForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_model(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_, this->model_type);
     return {std::move(loss), std::move(logits)};
   }

@@ -63,6 +63,8 @@ struct DecoderParts {
   static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
     return inputs_embeds;
   }
+  /// Runs once cos and sin are made.
+  static void scale_hidden_states(Tensor&) {}
   /// Whether the last norm also runs before the first layer.
   static constexpr bool kNormsEmbeddings = false;
   /// Whether the model around this one makes the masks, which has no positions yet.
@@ -103,6 +105,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     if constexpr (Parts::kMasksComeFirst) positions = Parts::positions(inputs_embeds);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = embed_positions(hidden_states, positions.rotary);
+    Parts::scale_hidden_states(hidden_states);
     if constexpr (Parts::kNormsEmbeddings) hidden_states = norm_(hidden_states);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
     // What a cache keeps of a layer for backward outlives it: then each is run.
@@ -146,6 +149,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
       masks = Parts::make_masks(config_, {}, x, position_ids);
     if (range.embeds) x = Parts::enter_layers(x, config_);
     const auto position_embeddings = embed_positions(x, position_ids);
+    if (range.embeds) Parts::scale_hidden_states(x);
     if constexpr (Parts::kNormsEmbeddings)
       if (range.embeds) x = norm_(x);
     for (std::int64_t i = range.first_layer; i < range.end_layer; ++i) {
@@ -243,7 +247,7 @@ class DecoderForCausalLM : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = last_hidden_state(batch);
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     return {std::move(loss), std::move(logits)};

@@ -7,9 +7,39 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
+#include "release/head_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
+namespace {
+
+struct SlicingHead {
+  std::string_view model_type;
+  const Change& since;
+};
+
+/// The heads that have sliced for a while only; all others do in every release.
+constexpr SlicingHead kSlicingHeads[] = {
+    {"bloom", changes::kOlderHeadsKeepLogits},     {"codegen", changes::kOlderHeadsKeepLogits},
+    {"falcon", changes::kFalconKeepsLogits},       {"falcon_mamba", changes::kOlderHeadsKeepLogits},
+    {"gpt2", changes::kGpt2KeepsLogits},           {"gpt_bigcode", changes::kOlderHeadsKeepLogits},
+    {"gpt_neo", changes::kOlderHeadsKeepLogits},   {"gpt_neox", changes::kGptNeoXKeepsLogits},
+    {"gptj", changes::kOlderHeadsKeepLogits},      {"granite", changes::kGraniteKeepsLogits},
+    {"granitemoe", changes::kLlavaKeepsLogits},    {"granitemoeshared", changes::kLlavaKeepsLogits},
+    {"idefics3", changes::kIdefics3KeepsLogits},   {"llava", changes::kLlavaKeepsLogits},
+    {"mamba", changes::kOlderHeadsKeepLogits},     {"mamba2", changes::kOlderHeadsKeepLogits},
+    {"mistral3", changes::kLlavaKeepsLogits},      {"mpt", changes::kOlderHeadsKeepLogits},
+    {"opt", changes::kOlderHeadsKeepLogits},       {"paligemma", changes::kLlavaKeepsLogits},
+    {"qwen2_5_vl", changes::kQwen25VlKeepsLogits}, {"qwen2_vl", changes::kOlderHeadsKeepLogits},
+    {"xglm", changes::kOlderHeadsKeepLogits},
+};
+
+bool slices(std::string_view model_type) {
+  const auto* const head = std::ranges::find(kSlicingHeads, model_type, &SlicingHead::model_type);
+  return head == std::end(kSlicingHeads) || ghost::has(head->since);
+}
+
+}  // namespace
 
 ForwardArguments::ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids,
                                    std::int64_t logits_to_keep, Stage stage)
@@ -34,7 +64,8 @@ bool is_decoding() {
   return passed && passed->stage_ == ForwardArguments::Stage::decode;
 }
 
-Tensor kept_for_logits(const Tensor& hidden_states) {
+Tensor kept_for_logits(const Tensor& hidden_states, std::string_view model_type) {
+  if (!slices(model_type)) return hidden_states;
   const auto* const passed = ghost::given_here<ForwardArguments>();
   if (!passed || passed->logits_to_keep_ == 0) return ghost::indexed_by_colons(hidden_states, 3);
   const std::int64_t tokens = hidden_states.size(1);

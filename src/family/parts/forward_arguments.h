@@ -4,6 +4,8 @@
 // and makes logits for every token.
 #pragma once
 
+#include <string_view>
+
 #include "family/caches/key_value_cache.h"
 #include "ghost/given.h"
 
@@ -22,7 +24,7 @@ class ForwardArguments {
 
  private:
   friend Tensor passed_position_ids();
-  friend Tensor kept_for_logits(const Tensor& hidden_states);
+  friend Tensor kept_for_logits(const Tensor& hidden_states, std::string_view model_type);
   friend bool is_decoding();
 
   ghost::Given<ForwardArguments> given_{this};
@@ -41,7 +43,8 @@ Tensor passed_position_ids();
 /// The passed position_ids, or torch.arange(S) + past_seen_tokens, unsqueezed to [1, S].
 Tensor position_ids_for(const Tensor& inputs_embeds);
 
-/// hidden_states[:, slice_indices, :]: the states that the head makes logits of.
-Tensor kept_for_logits(const Tensor& hidden_states);
+/// hidden_states[:, slice_indices, :]: the states that the head makes logits of. Heads of releases
+/// that know no logits_to_keep take them whole.
+Tensor kept_for_logits(const Tensor& hidden_states, std::string_view model_type);
 
 }  // namespace memtape::family

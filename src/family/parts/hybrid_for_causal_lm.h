@@ -117,7 +117,7 @@ class HybridForCausalLM : public PretrainedModel {
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     const std::vector<Tensor>& router_logits = collector.stop();
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     if constexpr (requires { Parts::scale_logits(logits); }) Parts::scale_logits(logits);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     Tensor aux_loss;

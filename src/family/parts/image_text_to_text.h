@@ -41,7 +41,7 @@ class ImageTextToText : public PretrainedModel {
                            tree.gradient_checkpointing == nn::GradientCheckpointing::off;
     const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
     const Tensor hidden_states = last_hidden_state(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Tensor loss = causal_lm_loss(logits, batch, config_.text.vocab_size, this->model_type);
     return {std::move(loss), std::move(logits)};
   }

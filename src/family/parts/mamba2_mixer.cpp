@@ -275,6 +275,10 @@ Tensor causal_conv1d(const Tensor& hidden_states, const nn::Convolution& conv1d,
                      const nn::Activation& activation) {
   const Tensor weight = conv1d.weight.squeeze(1);
   const std::int64_t seq_len = hidden_states.size(-1), padding = weight.size(-1) - 1;
+  if (!ghost::has(changes::kMambaScansByFunctions)) {
+    const Tensor out = ghost::depthwise_conv1d(hidden_states, conv1d.weight, conv1d.bias, padding);
+    return activation(ghost::indexed_by_colons(out, 2).slice(-1, 0, seq_len));
+  }
   Tensor out = ghost::depthwise_conv1d(hidden_states.to(weight.dtype()), weight.unsqueeze(1),
                                        conv1d.bias, padding)
                    .slice(-1, 0, seq_len);

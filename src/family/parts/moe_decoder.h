@@ -48,7 +48,7 @@ class MoeForCausalLM : public PretrainedModel, public RoutedModel {
     RouterLogits collector(config_.output_router_logits);
     const Tensor hidden_states = last_hidden_state(batch);
     const std::vector<Tensor>& router_logits = collector.stop();
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     Tensor aux_loss;

@@ -6,12 +6,30 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/unary.h"
+#include "ghost/session.h"
+#include "release/multimodal_changes.h"
 
 namespace memtape::family {
 
 MultimodalRotaryEmbedding::MultimodalRotaryEmbedding(const nn::Scope& scope,
                                                      const RopeParameters& rope, Layout layout)
     : Module(scope), frequencies_(scope, rope), layout_(layout) {}
+
+/// cos and sin of the frequencies of all three axes, or of those that were woven into the first's.
+CosSin MultimodalRotaryEmbedding::of_axes(const Tensor& x, const Tensor& freqs) const {
+  Tensor emb, cos, sin;
+  {
+    const ghost::AutocastContext no_autocast(false, DType::float32);
+    Tensor woven = freqs;
+    if (layout_ == Layout::interleaved) woven = freqs.select(0, 0);
+    if (layout_ == Layout::sections) woven = joined_sections(freqs);
+    emb = ghost::cat({woven, woven}, -1);
+    cos = ghost::cos(emb).mul(ghost::kScale);
+    sin = ghost::sin(emb).mul(ghost::kScale);
+  }
+  Tensor cos_cast = cos.to(x.dtype());
+  return {std::move(cos_cast), sin.to(x.dtype())};
+}
 
 CosSin MultimodalRotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::GradMode no_grad(false);
@@ -21,6 +39,11 @@ CosSin MultimodalRotaryEmbedding::forward(const Tensor& x, const Tensor& positio
   {
     const ghost::AutocastContext no_autocast(false, DType::float32);
     angles = rotary_angles(position_ids, frequencies_.inv_freq());
+  }
+  if (layout_ != Layout::paired_sections && !ghost::has(changes::kRopesRecomposeFrequencies))
+    return of_axes(x, angles.freqs);
+  {
+    const ghost::AutocastContext no_autocast(false, DType::float32);
     cos = ghost::cos(angles.freqs).mul(ghost::kScale);
     sin = ghost::sin(angles.freqs).mul(ghost::kScale);
   }
@@ -38,6 +61,11 @@ Tensor MultimodalRotaryEmbedding::recomposition_frequencies(const Tensor& freq) 
   const Tensor joined = ghost::empty(of_time.sizes(), of_time.dtype());
   if (layout_ == Layout::paired_sections) return ghost::repeat_interleave(joined, 2, -1);
   return ghost::cat({joined, joined}, -1);
+}
+
+Tensor joined_sections(const Tensor& of_axes) {
+  const ghost::Op op("cat", {});
+  return ghost::empty(of_axes.select(0, 0).sizes(), of_axes.dtype());
 }
 
 Tensor expanded_positions(const Tensor& inputs_embeds, std::int64_t axes) {

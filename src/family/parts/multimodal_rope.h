@@ -12,13 +12,15 @@ namespace memtape::family {
 
 class MultimodalRotaryEmbedding : public nn::Module<MultimodalRotaryEmbedding> {
  public:
-  enum class Layout { sections, paired_sections, interleaved };
+  /// Before the embedding did it, the attentions of `late_sections` joined their sections.
+  enum class Layout { sections, late_sections, paired_sections, interleaved };
   MultimodalRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, Layout layout);
   /// Returns cos and sin [B, S, dim] in x's dtype for positions [3, B, S].
   CosSin forward(const Tensor& x, const Tensor& position_ids);
   void init_weights() const { frequencies_.init_weights(); }
 
  private:
+  CosSin of_axes(const Tensor& x, const Tensor& freqs) const;
   Tensor recomposition_frequencies(const Tensor& freq) const;
 
   RotaryEmbedding frequencies_;
@@ -30,6 +32,11 @@ struct SectionedRotaryEmbedding : MultimodalRotaryEmbedding {
       : MultimodalRotaryEmbedding(scope, rope, Layout::sections) {}
 };
 
+struct LateSectionsRotaryEmbedding : MultimodalRotaryEmbedding {
+  LateSectionsRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
+      : MultimodalRotaryEmbedding(scope, rope, Layout::late_sections) {}
+};
+
 struct PairedSectionsRotaryEmbedding : MultimodalRotaryEmbedding {
   PairedSectionsRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
       : MultimodalRotaryEmbedding(scope, rope, Layout::paired_sections) {}
@@ -39,6 +46,10 @@ struct InterleavedRotaryEmbedding : MultimodalRotaryEmbedding {
   InterleavedRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
       : MultimodalRotaryEmbedding(scope, rope, Layout::interleaved) {}
 };
+
+/// cos or sin of all three axes, their sections joined: what each attention did before rotary
+/// embeddings did it.
+Tensor joined_sections(const Tensor& of_axes);
 
 /// The positions of text, repeated for `axes` axes.
 Tensor expanded_positions(const Tensor& inputs_embeds, std::int64_t axes);

@@ -11,6 +11,7 @@
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/views.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -105,7 +106,11 @@ Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_len
 Tensor T5Attention::make_position_bias(const Tensor& query_states, const Tensor& key_states,
                                        const Tensor& cache_position) {
   const std::int64_t query_length = query_states.size(2), key_length = key_states.size(2);
-  if (relative_attention_bias_) return compute_bias(query_length, key_length, cache_position);
+  if (relative_attention_bias_) {
+    const Tensor bias = compute_bias(query_length, key_length, cache_position);
+    // position_bias[:, :, -seq_length:, :]
+    return ghost::has(changes::kT5CountsNoPositions) ? bias : ghost::indexed_by_colons(bias, 4);
+  }
   Tensor position_bias =
       ghost::zeros({1, n_heads_, query_length, key_length}, query_states.dtype());
   position_bias.impl().requires_grad =

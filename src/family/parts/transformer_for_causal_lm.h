@@ -45,7 +45,7 @@ class TransformerForCausalLM : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = last_hidden_state(batch);
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_, this->model_type);
     return {std::move(loss), std::move(logits)};
   }
