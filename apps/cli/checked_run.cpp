@@ -9,6 +9,7 @@
 
 #include "answer/table.h"
 #include "base/text.h"
+#include "report/headline.h"
 #include "report/json_parts.h"
 
 namespace memtape::cli {
@@ -93,19 +94,27 @@ void write_differences(JsonWriter& out, const report::PeakParts& differences) {
   out.end_array();
 }
 
+std::string quiet_runs(const std::vector<CheckedRun>& runs) {
+  std::string text;
+  for (const CheckedRun& run : runs)
+    text += report::QuietLine{run.budget.name, run.now.need.peak, run.budget.limit, verdict_of(run)}
+                .text();
+  return text;
+}
+
 }  // namespace
 
-std::string text(const std::vector<CheckedRun>& runs, bool quiet) {
+std::string text(const std::vector<CheckedRun>& runs, bool quiet, answer::Widths widths) {
+  if (quiet) return quiet_runs(runs);
   using enum answer::Table::Align;
   answer::Table table({left, right, right, right, right, left});
-  if (!quiet) table.add({"RUN", "PEAK", "LIMIT", "LOCKED", "CHANGE", ""});
+  table.add({"RUN", "PEAK", "LIMIT", "LOCKED", "CHANGE", ""});
   for (const CheckedRun& run : runs)
     table.add({run.budget.name, human_bytes(run.now.need.peak),
                run.budget.limit ? human_bytes(*run.budget.limit) : "-",
                run.locked ? human_bytes(run.locked->peak) : "-",
                run.locked ? signed_bytes(run.growth()) : "-", verdict_of(run)});
-  std::string text = table.text();
-  if (quiet) return text;
+  std::string text = table.text(widths.tables);
   for (const CheckedRun& run : runs) {
     if (run.now.verdict.value_or(VerdictWord::fits) != VerdictWord::fits)
       text += fmt::format("\n{} {}", run.budget.name, run.now.verdict_line);

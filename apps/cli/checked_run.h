@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/table.h"
 #include "budget_file.h"
 #include "budget_lock.h"
 #include "outcome/verdict_word.h"
@@ -40,7 +41,7 @@ struct CheckedRun {
 };
 
 /// `quiet` leaves only the table, without its head.
-std::string text(const std::vector<CheckedRun>& runs, bool quiet);
+std::string text(const std::vector<CheckedRun>& runs, bool quiet, answer::Widths widths);
 std::string json(const std::vector<CheckedRun>& runs, bool passes);
 
 }  // namespace memtape::cli

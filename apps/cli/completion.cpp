@@ -23,10 +23,28 @@ std::vector<Candidate> models() {
   return all;
 }
 
+/// "[on|off]" lists its values, too.
 std::vector<Candidate> values_of(const option::Option& option) {
+  const std::string_view form = option.form;
   if (option.name() == "gpu" || option.name() == "compare") return gpus();
+  if (option.form == "MODEL") return models();
   std::vector<Candidate> all;
   for (const std::string& name : option.choices()) all.push_back({name, ""});
+  if (form.find('|') != form.npos && form.find('{') == form.npos)
+    for (std::string_view rest = form.substr(1, form.size() - 2); !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find('|'));
+      all.push_back({std::string(word), ""});
+      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    }
+  return all;
+}
+
+/// The values of a list go on behind its last comma.
+std::vector<Candidate> values_of(const option::Option& option, std::string_view typed) {
+  std::vector<Candidate> all = values_of(option);
+  const std::size_t comma = typed.rfind(',');
+  if (comma == typed.npos || option.form.find("...") == option.form.npos) return all;
+  for (Candidate& candidate : all) candidate.word.insert(0, typed.substr(0, comma + 1));
   return all;
 }
 
@@ -64,7 +82,14 @@ std::vector<Candidate> within(const Command& command, Arguments words) {
   const Result<Syntax> syntax = syntax_of(command, before);
   const option::Table table = (syntax ? syntax : syntax_of(command, {}))->table;
   const option::Option* option = before.empty() ? nullptr : option::find(table, before.back());
-  if (option && !option->is_switch()) return values_of(*option);
+  if (option && !option->is_switch()) return values_of(*option, typed);
+  if (const std::size_t equals = typed.find('='); typed.starts_with("--") && equals != typed.npos) {
+    const option::Option* said = option::find(table, typed.substr(0, equals));
+    std::vector<Candidate> all;
+    if (said) all = values_of(*said, typed.substr(equals + 1));
+    for (Candidate& candidate : all) candidate.word.insert(0, typed.substr(0, equals + 1));
+    return all;
+  }
   if (typed.starts_with('-')) return all_options(table);
   std::size_t operand = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {

@@ -23,7 +23,8 @@ constexpr int kWidestHelp = 110;
 std::string right_of(const Option& option) {
   std::string text = option.help_text();
   const std::string choices = fmt::format("{}", fmt::join(option.choices(), ", "));
-  if (!choices.empty() && text.find(choices) == text.npos) text += ": " + choices;
+  if (!choices.empty() && text.find(choices) == text.npos)
+    text += ": " + choices + (option.has_only_choices() ? "" : " ...");
   if (!option.default_text.empty()) text += fmt::format(" (default: {})", option.default_text);
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include <sys/ioctl.h>
@@ -19,14 +20,15 @@ std::string_view environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-int width_of_terminal() {
+/// Nothing where nobody says how wide it is.
+std::optional<int> width_of_terminal() {
   const std::string_view columns = environment("COLUMNS");
   int width = 0;
   std::from_chars(columns.data(), columns.data() + columns.size(), width);
   if (width >= kNarrowest && width <= kWidest) return width;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kNarrowest) return size.ws_col;
-  return Terminal::Look{}.width;
+  return std::nullopt;
 }
 
 bool wants_colour() {
@@ -39,7 +41,12 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 }  // namespace
 
 Terminal Terminal::of_process() {
-  return {stdout, stderr, {.colour = wants_colour(), .width = width_of_terminal()}};
+  Look look{.colour = wants_colour()};
+  if (const std::optional<int> width = width_of_terminal()) {
+    look.width = *width;
+    look.folds = true;
+  }
+  return {stdout, stderr, look};
 }
 
 void Terminal::note(std::string_view text) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "answer/exit_code.h"
+#include "answer/table.h"
 #include "base/result.h"
 #include "report/style.h"
 
@@ -21,7 +22,9 @@ class Terminal {
   struct Look {
     bool colour = false;
     int width = 80;
-    bool draws = true;  ///< false: text alone, for a reader that is a program
+    bool draws = true;   ///< false: text alone, for a reader that is a program
+    bool folds = false;  ///< whether rows of tables are as wide at most: not in a pipe, where a
+                         ///< program reads them line by line
   };
 
   Terminal(std::FILE* output, std::FILE* errors, Look look)
@@ -33,6 +36,7 @@ class Terminal {
   bool colour() const { return look_.colour; }
   int width() const { return look_.width; }
   bool draws() const { return look_.draws; }
+  answer::Widths widths() const { return {look_.width, look_.folds ? look_.width : 0}; }
   report::Style style() const { return {.colour = look_.colour, .draws = look_.draws}; }
 
   void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), output_); }

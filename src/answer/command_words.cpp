@@ -24,7 +24,7 @@ constexpr auto kAnswerOptions = std::to_array<Option>({
     {"--rules", "", "the well-known rules of thumb beside the answer", kAnswerGroup},
     {"--csv", "", "the answer as CSV, alone on the output", kAnswerGroup},
     {"--json", "", "the answer as JSON, alone on the output", kAnswerGroup},
-    {"--quiet", "", "only the answer itself", kAnswerGroup},
+    {"--quiet", "", "one line for each thing asked: NAME: figures", kAnswerGroup},
     {"--explain", "", "show how each number comes about", kAnswerGroup},
 });
 

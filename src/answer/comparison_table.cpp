@@ -3,15 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "answer/table.h"
 #include "answer/train_question.h"
 #include "base/text.h"
+#include "report/headline.h"
 #include "report/json_writer.h"
+#include "report/style.h"
 
 namespace memtape::answer {
 namespace {
-
-constexpr std::size_t kLongestFailure = 60;
 
 const ServeRank* rank_of(const ServeAnswer& answer) {
   return answer.ranks.empty() ? nullptr : &answer.ranks.front();
@@ -19,14 +18,11 @@ const ServeRank* rank_of(const ServeAnswer& answer) {
 
 Table::Row row(const ComparedServer& server, bool wins) {
   const std::string quantize = server.quantize.empty() ? "-" : server.quantize;
-  if (!server.answer)
-    return {server.gpu, quantize, "-", "-", "-", "-", clipped(server.failure, kLongestFailure)};
+  if (!server.answer) return {server.gpu, quantize, "-", "-", "-", "-", "not possible"};
   const ServeAnswer& answer = *server.answer;
   const ServeRank* rank = rank_of(answer);
   std::string verdict(name(server.verdict()));
   if (wins) verdict += "  <- the smallest that does";
-  if (!answer.failure.empty())
-    verdict = clipped(fmt::format("{}: {}", verdict, answer.failure), kLongestFailure);
   return {server.gpu,
           quantize,
           rank ? gib_number(rank->peak_device_bytes) : "-",
@@ -63,20 +59,35 @@ void write_compared(report::JsonWriter& out, const ComparedServer& server) {
 
 }  // namespace
 
-std::string text(const Comparison& comparison) {
+std::string text(const Comparison& comparison, Widths widths) {
   using enum Table::Align;
   Table table({left, left, right, right, right, right, left});
   table.add({"GPU", "QUANTIZE", "NEEDS GiB", "OF", "SPARE", "KV TOKENS", "VERDICT"});
   for (std::size_t i = 0; i < comparison.servers.size(); ++i)
     table.add(row(comparison.servers[i], i == comparison.winner));
-  return table.text();
+  std::string text = table.text(widths.tables);
+  for (const ComparedServer& server : comparison.servers) {
+    const std::string& reason = server.answer ? server.answer->failure : server.failure;
+    if (reason.empty()) continue;
+    const std::string of = server.quantize.empty() ? "" : " with --quantize " + server.quantize;
+    for (const std::string& line :
+         report::wrap(fmt::format("{}{}: {}", server.gpu, of, reason), widths.sentences))
+      text += line + "\n";
+  }
+  return text;
 }
 
 std::string quiet_text(const Comparison& comparison) {
   if (!comparison.winner) return "none fits\n";
   const ComparedServer& winner = comparison.servers[*comparison.winner];
-  return fmt::format("{}: {}{}\n", name(winner.verdict()), winner.gpu,
-                     winner.quantize.empty() ? "" : " with --quantize " + winner.quantize);
+  const ServeRank* rank = rank_of(*winner.answer);
+  return report::QuietLine{
+      .name = winner.gpu + (winner.quantize.empty() ? "" : " --quantize " + winner.quantize),
+      .needed = rank ? rank->peak_device_bytes : 0,
+      .total = winner.answer->device->total_bytes,
+      .verdict = std::string(name(winner.verdict())),
+      .room = winner.answer->headroom_bytes}
+      .text();
 }
 
 std::string json(const Comparison& comparison) {

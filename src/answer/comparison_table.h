@@ -4,11 +4,12 @@
 
 #include <string>
 
+#include "answer/table.h"
 #include "predict/serve_compare.h"
 
 namespace memtape::answer {
 
-std::string text(const Comparison& comparison);
+std::string text(const Comparison& comparison, Widths widths);
 /// Only the winner, or a sentence that there is none.
 std::string quiet_text(const Comparison& comparison);
 std::string json(const Comparison& comparison);

@@ -13,6 +13,7 @@
 
 #include "answer/options.h"
 #include "answer/outside.h"
+#include "answer/table.h"
 #include "model/catalog.h"
 #include "option/option.h"
 #include "serving/serve_engine.h"
@@ -98,7 +99,7 @@ Fitting fitting_chat(const CatalogEntry& entry, const ModelSource& source,
 Fitting fitting_training(const CatalogEntry& entry, const ModelSource& source,
                          const FitsQuestion& question, const Outside& outside);
 
-std::string text(const FitsAnswer& answer, int width);
+std::string text(const FitsAnswer& answer, Widths widths);
 std::string quiet_text(const FitsAnswer& answer);
 std::string json(const FitsAnswer& answer);
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "predict/command_text.h"
 #include "report/command_lines.h"
+#include "report/headline.h"
 #include "report/json_parts.h"
 #include "report/style.h"
 
@@ -63,7 +64,7 @@ std::string asked_text(const FitsAnswer& answer) {
   return fmt::format("llama.cpp, a context of {} tokens at the least", with_commas(q.least_tokens));
 }
 
-Table table_of(const FitsAnswer& answer, std::size_t longest_name) {
+Table table_of(const FitsAnswer& answer) {
   using enum Table::Align;
   const bool training = trains(answer), host = has_host(answer);
   std::vector<Table::Align> columns{left, right, left, right, right};
@@ -82,8 +83,8 @@ Table table_of(const FitsAnswer& answer, std::size_t longest_name) {
   Table table(std::move(columns));
   table.add(std::move(head));
   for (const Fitting& one : answer.models) {
-    Table::Row row{clipped(one.id, longest_name), billions(one.parameters), one.with,
-                   tokens_text(one.tokens), gib_number(one.peak_device_bytes)};
+    Table::Row row{one.id, billions(one.parameters), one.with, tokens_text(one.tokens),
+                   gib_number(one.peak_device_bytes)};
     if (host) row.insert(row.end(), {gib_number(one.host_bytes), where_text(one)});
     if (doubt) row.emplace_back(one.verdict == VerdictWord::may_not_fit ? "may not fit" : "");
     table.add(std::move(row));
@@ -163,18 +164,22 @@ void write_machine(report::JsonWriter& out, const FitsQuestion& q) {
 
 }  // namespace
 
-std::string text(const FitsAnswer& answer, int width) {
-  constexpr std::size_t kLongestName = 34;
-  std::string out = wrapped(machine_text(answer), width) + wrapped(asked_text(answer), width);
-  if (!answer.models.empty())
-    out += "\n" + table_of(answer, width < 100 ? kLongestName : 60).text();
-  return out + footer(answer, width);
+std::string text(const FitsAnswer& answer, Widths widths) {
+  std::string out = wrapped(machine_text(answer), widths.sentences) +
+                    wrapped(asked_text(answer), widths.sentences);
+  if (!answer.models.empty()) out += "\n" + table_of(answer).text(widths.tables);
+  return out + footer(answer, widths.sentences);
 }
 
 std::string quiet_text(const FitsAnswer& answer) {
   std::string out;
   for (const Fitting& one : answer.models)
-    out += fmt::format("{} {} {} {}\n", one.id, one.with, one.tokens, name(one.place));
+    out += report::QuietLine{.name = fmt::format("{} ({}, {} tokens, {})", one.id, one.with,
+                                                 one.tokens, name(one.place)),
+                             .needed = one.peak_device_bytes,
+                             .total = answer.question.room(),
+                             .verdict = std::string(name(one.verdict.value_or(VerdictWord::fits)))}
+               .text();
   return out;
 }
 

@@ -16,7 +16,7 @@ using option::Syntax;
 
 /// Every engine takes these.
 constexpr auto kServeOptions = std::to_array<Option>({
-    {"--engine", "NAME", "the inference engine", {}, {}, "llamacpp"},
+    {"--engine", "{llamacpp,vllm,sglang,transformers}", "the inference engine", {}, {}, "llamacpp"},
     {"--engine-version", "X.Y.Z", "its version", {}, {}, "the newest known"},
     {"--with", "PACKAGE==VERSION,...", "the releases meant, like vllm==0.32.0"},
     {"--gpu", "NAME", "the GPU to judge against (memtape gpus lists them)"},

@@ -18,6 +18,7 @@ namespace memtape::answer {
 namespace {
 
 constexpr int kWidth = 80;
+constexpr Widths kWidths{kWidth, kWidth};
 
 tl::unexpected<Error> not_shown(const char* of) {
   return unsupported("is not a form of this answer", "request.as", of);
@@ -40,7 +41,7 @@ struct ShowTraining {
   template <class Many>
   Result<std::string> operator()(const Many& many) const {
     if (form != Form::text) return not_shown("json or text");
-    return text(many, kWidth);
+    return text(many, kWidths);
   }
 };
 
@@ -54,7 +55,7 @@ struct ShowServing {
   }
   Result<std::string> operator()(const Comparison& many) const {
     if (form != Form::text) return not_shown("json or text");
-    return text(many);
+    return text(many, kWidths);
   }
 };
 
@@ -72,7 +73,7 @@ Result<std::string> shown(const Serving& serving, Form form) {
 
 Result<std::string> shown(const FitsAnswer& answer, Form form) {
   if (form == Form::json) return json(answer);
-  if (form == Form::text) return text(answer, kWidth);
+  if (form == Form::text) return text(answer, kWidths);
   return not_shown("json or text");
 }
 

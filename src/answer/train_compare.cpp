@@ -81,7 +81,6 @@ std::string verdict_of(const VariantAnswer& a) {
 }
 
 Table::Row row_of(const ComparedTraining& one, const TrainComparison& all, bool wins) {
-  constexpr std::size_t kLongestFailure = 48;
   Table::Row row{one.count ? fmt::format("{} x {}", *one.count, one.gpu) : one.gpu};
   const VariantAnswer& a = one.answer;
   if (!a.is_possible()) {
@@ -94,8 +93,7 @@ Table::Row row_of(const ComparedTraining& one, const TrainComparison& all, bool 
   if (has_prices(all)) row.push_back(one.price ? fmt::format("{:.2f}", *one.price) : "-");
   const std::string sign =
       has_prices(all) ? "  <- the cheapest that does" : "  <- the smallest that does";
-  row.push_back(!a.is_possible() ? clipped(a.failure, kLongestFailure)
-                                 : verdict_of(a) + (wins ? sign : ""));
+  row.push_back(!a.is_possible() ? "not possible" : verdict_of(a) + (wins ? sign : ""));
   return row;
 }
 
@@ -130,7 +128,7 @@ Result<TrainComparison> comparison_of(const Question& question, const std::strin
   return all;
 }
 
-std::string text(const TrainComparison& all, int width) {
+std::string text(const TrainComparison& all, Widths widths) {
   using enum Table::Align;
   std::vector<Table::Align> columns{left, right, right, right};
   Table::Row head{"GPUS", "EACH NEEDS GiB", "OF", "SPARE"};
@@ -144,12 +142,20 @@ std::string text(const TrainComparison& all, int width) {
   table.add(std::move(head));
   for (std::size_t i = 0; i < all.trainings.size(); ++i)
     table.add(row_of(all.trainings[i], all, i == all.winner));
-  std::string out = all.title + "\n" + table.text();
+  std::string out = all.title + "\n" + table.text(widths.tables);
   for (const ComparedTraining& one : all.trainings)
     if (!one.answer.is_possible())
-      for (const std::string& line : report::wrap(one.gpu + ": " + one.answer.failure, width))
+      for (const std::string& line :
+           report::wrap(one.gpu + ": " + one.answer.failure, widths.sentences))
         out += line + "\n";
   return out;
+}
+
+std::string quiet_text(const TrainComparison& all) {
+  if (!all.winner) return "none fits\n";
+  const ComparedTraining& winner = all.trainings[*all.winner];
+  return quiet_line(winner.count ? fmt::format("{} x {}", *winner.count, winner.gpu) : winner.gpu,
+                    winner.answer);
 }
 
 std::string json(const TrainComparison& all) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "answer/table.h"
 #include "answer/train_question.h"
 
 namespace memtape::answer {
@@ -30,7 +31,8 @@ struct TrainComparison {
 Result<TrainComparison> comparison_of(const Question& question, const std::string& gpus,
                                       const std::string& prices);
 
-std::string text(const TrainComparison& comparison, int width);
+std::string text(const TrainComparison& comparison, Widths widths);
+std::string quiet_text(const TrainComparison& comparison);
 std::string json(const TrainComparison& comparison);
 
 }  // namespace memtape::answer

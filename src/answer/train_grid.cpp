@@ -127,7 +127,7 @@ Result<Grid> grid_of(const Question& question, const std::string& text) {
   return grid;
 }
 
-std::string text(const Grid& grid, int width) {
+std::string text(const Grid& grid, Widths widths) {
   std::vector<Table::Align> columns{Table::Align::left};
   columns.insert(columns.end(), grid.columns(), Table::Align::right);
   Table table(std::move(columns));
@@ -143,15 +143,28 @@ std::string text(const Grid& grid, int width) {
       cells.push_back(cell_text(grid.cells[row * grid.columns() + column]));
     table.add(std::move(cells));
   }
-  std::string out = grid.title + "\n" + table.text();
+  std::string out = grid.title + "\n" + table.text(widths.tables);
   const std::string told = legend(grid);
   for (std::size_t at = 0; at < told.size();) {
     const std::size_t end = told.find('\n', at);
-    for (const std::string& line : report::wrap(told.substr(at, end - at), width))
+    for (const std::string& line : report::wrap(told.substr(at, end - at), widths.sentences))
       out += line + "\n";
     at = end + 1;
   }
   return out;
+}
+
+std::string quiet_text(const Grid& grid) {
+  std::string text;
+  for (std::size_t cell = 0; cell < grid.cells.size(); ++cell) {
+    std::string options;
+    for (const auto& [option, value] : grid.changes(cell))
+      options += fmt::format("{}{} {}", options.empty() ? "" : " ", option_text(option), value);
+    text += grid.cells[cell].is_possible()
+                ? quiet_line(std::move(options), grid.cells[cell])
+                : fmt::format("{}: {}\n", options, grid.cells[cell].failure);
+  }
+  return text;
 }
 
 std::string json(const Grid& grid) {

@@ -2,6 +2,7 @@
 // The answer of --grid: what each combination of the values of two options needs.
 #pragma once
 
+#include "answer/table.h"
 #include "answer/train_question.h"
 
 namespace memtape::answer {
@@ -25,7 +26,8 @@ struct Grid {
 
 Result<Grid> grid_of(const Question& question, const std::string& axes);
 
-std::string text(const Grid& grid, int width);
+std::string text(const Grid& grid, Widths widths);
+std::string quiet_text(const Grid& grid);
 std::string json(const Grid& grid);
 
 }  // namespace memtape::answer

@@ -85,6 +85,17 @@ void write_head(report::JsonWriter& out, std::string_view question, const std::s
   out.member("id", model);
 }
 
+std::string quiet_line(std::string name, const VariantAnswer& a) {
+  report::QuietLine line{std::move(name), a.needed_bytes};
+  if (a.device) {
+    line.total = a.device->total_bytes;
+    line.verdict =
+        in_words(a.verdict.value_or(VerdictWord::fits), a.without_limit_bytes.has_value());
+  }
+  line.room = a.headroom_bytes;
+  return line.text();
+}
+
 std::string gib_number(Bytes bytes) {
   return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(1_GiB));
 }

@@ -43,6 +43,9 @@ void write_members(report::JsonWriter& out, const VariantAnswer& answer);
 /// Writes the beginning that all answers of this kind have: schema, command, question and model.
 void write_head(report::JsonWriter& out, std::string_view question, const std::string& model);
 
+/// What --quiet says of an answer that is possible.
+std::string quiet_line(std::string name, const VariantAnswer& answer);
+
 /// A number without its unit: "12.34".
 std::string gib_number(Bytes bytes);
 /// The option as it is typed: "--micro-batch-size".

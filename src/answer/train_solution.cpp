@@ -47,7 +47,7 @@ Result<Solution> solution_of(const Question& question, const std::string& what) 
   return solution;
 }
 
-std::string text(const Solution& solution, int width) {
+std::string text(const Solution& solution, Widths widths) {
   const SolvedTraining& s = solution.solved;
   const bool fewest = s.what == "gpus";
   std::string out;
@@ -55,7 +55,7 @@ std::string text(const Solution& solution, int width) {
     add_sentence(out,
                  fmt::format("{} does not fit with {} {}: {}", solution.title, subject(s), s.beyond,
                              needs(s.at_beyond)),
-                 width);
+                 widths.sentences);
     return out;
   }
   add_sentence(
@@ -63,19 +63,28 @@ std::string text(const Solution& solution, int width) {
       fmt::format("{} {}: {} {} {}, {}", solution.title,
                   name(s.at_value.verdict.value_or(VerdictWord::fits)),
                   fewest ? "on at least" : "with at most", subject(s), s.value, needs(s.at_value)),
-      width);
+      widths.sentences);
   if (s.beyond > 0)
-    add_sentence(out, fmt::format("with {} it does not: {}", s.beyond, needs(s.at_beyond)), width);
+    add_sentence(out, fmt::format("with {} it does not: {}", s.beyond, needs(s.at_beyond)),
+                 widths.sentences);
   else if (s.limit > 0)
-    add_sentence(out, fmt::format("no more was tried than {}: {}", s.limit, s.limit_reason), width);
+    add_sentence(out, fmt::format("no more was tried than {}: {}", s.limit, s.limit_reason),
+                 widths.sentences);
   if (!s.also_fit.empty())
     add_sentence(out,
                  fmt::format("Fitting is not monotone here: {} {} all the same.",
                              fmt::join(s.also_fit, ", "), s.also_fit.size() == 1 ? "fits" : "fit"),
-                 width);
-  for (const std::string& line : report::command_lines(solution.command, width, 2, 6))
+                 widths.sentences);
+  for (const std::string& line : report::command_lines(solution.command, widths.sentences, 2, 6))
     out += line + "\n";
   return out;
+}
+
+std::string quiet_text(const Solution& solution) {
+  const SolvedTraining& s = solution.solved;
+  const std::int64_t value = s.value > 0 ? s.value : s.beyond;
+  return quiet_line(fmt::format("{} {}", option_text(s.what), value),
+                    s.value > 0 ? s.at_value : s.at_beyond);
 }
 
 std::string json(const Solution& solution) {

@@ -2,6 +2,7 @@
 // The answer of --solve.
 #pragma once
 
+#include "answer/table.h"
 #include "answer/train_question.h"
 #include "predict/train_solve.h"
 
@@ -18,7 +19,8 @@ struct Solution {
 
 Result<Solution> solution_of(const Question& question, const std::string& what);
 
-std::string text(const Solution& solution, int width);
+std::string text(const Solution& solution, Widths widths);
+std::string quiet_text(const Solution& solution);
 std::string json(const Solution& solution);
 
 }  // namespace memtape::answer

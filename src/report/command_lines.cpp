@@ -31,10 +31,11 @@ std::vector<std::string> command_lines(std::string_view command, int width, int 
   bool is_empty = true;
   while (!command.empty()) {
     std::string_view word = first_word(command);
-    // An option stays beside its value.
+    // An option stays beside its value, where one line has room for both.
     if (word.starts_with("--") && word.size() < command.size()) {
       const std::string_view value = first_word(command.substr(word.size() + 1));
-      if (!value.starts_with("--")) word = command.substr(0, word.size() + 1 + value.size());
+      const std::string_view both = command.substr(0, word.size() + 1 + value.size());
+      if (!value.starts_with("--") && further + columns(both) + 2 <= width) word = both;
     }
     command.remove_prefix(std::min(command.size(), word.size() + 1));
     if (!is_empty && columns(row) + 1 + columns(word) + 2 > width) {

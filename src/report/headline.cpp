@@ -6,6 +6,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
 
 namespace memtape::report {
 namespace {
@@ -116,6 +119,37 @@ const RankReport& peak_rank(const Prediction& prediction) {
 Bytes needed(const Prediction& prediction) {
   if (prediction.within_limit_bytes) return *prediction.within_limit_bytes;
   return std::max(peak_rank(prediction).peak_device_bytes, before_the_step(prediction).value_or(0));
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+std::string op_in_module(std::string_view op, std::string_view module) {
+  if (module.empty()) return std::string(op);
+  return op.empty() ? std::string(module) : fmt::format("{} in {}", op, module);
+}
+
+std::string failure_in_words(const Failure& f) {
+  const std::string when = f.phase == Phase::init
+                               ? "while the model is made"
+                               : fmt::format("in step {}, {}", f.step + 1, name(f.phase));
+  return fmt::format(
+      "It fails {}: {} asks for {} {} {}; the allocator then asks the driver for {} with {} "
+      "reserved, and gets nothing.",
+      when, op_in_module(f.op, f.module), human_bytes(f.requested), shape_text(f.shape), f.dtype,
+      human_bytes(f.segment), human_bytes(f.levels.reserved));
+}
+
+std::string QuietLine::text() const {
+  std::string line = fmt::format("{}: {} on the device", name, human_bytes(needed));
+  if (total) line += fmt::format(" of {}", human_bytes(*total));
+  if (!verdict.empty()) line += ", " + verdict;
+  if (room && *room >= 0)
+    line += fmt::format("{} {} to spare", verdict.find(',') == verdict.npos ? " with" : ",",
+                        human_bytes(*room));
+  if (!reason.empty()) line += ": " + reason;
+  return line + '\n';
 }
 
 std::string verdict_in_words(const Prediction& prediction) {

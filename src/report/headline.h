@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "outcome/prediction.h"
@@ -30,6 +31,27 @@ std::optional<Bytes> before_the_step(const Prediction& prediction);
 /// the driver, it is what the device holds then; if what comes before the step is too much, it is
 /// that.
 Bytes needed(const Prediction& prediction);
+
+/// "[2, 3]"
+std::string shape_text(const std::vector<std::int64_t>& shape);
+/// "mm in model.layers.3.mlp", as far as it is known.
+std::string op_in_module(std::string_view op, std::string_view module);
+
+/// Why the step does not fit: what asks for how much, and what the allocator has then.
+std::string failure_in_words(const Failure& failure);
+
+/// What --quiet says of one thing, in every command: "NAME: 2.3 GiB on the device of 79.2 GiB, fits
+/// with 76.9 GiB to spare".
+struct QuietLine {
+  std::string name;
+  Bytes needed = 0;
+  std::optional<Bytes> total = {};
+  std::string verdict = {};
+  std::optional<Bytes> room = {};
+  std::string reason = {};
+
+  std::string text() const;
+};
 
 /// The verdict in words, with its reason: "fits, cached segments given back".
 std::string verdict_in_words(const Prediction& prediction);

@@ -220,6 +220,7 @@ std::vector<std::string> notes(const Prediction& p) {
 std::vector<std::string> reasons(const Prediction& p) {
   std::vector<std::string> all;
   const RankReport& rank = peak_rank(p);
+  if (p.failure) all.push_back(failure_in_words(*p.failure));
   if (const auto needed = before_the_step(p))
     all.push_back(
         fmt::format("{} takes {}; a step afterwards takes {}.",

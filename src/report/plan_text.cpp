@@ -181,10 +181,11 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
   if (a.plans.empty()) out += look.style.paint("Nothing fits.", kBad) + "\n";
   for (std::size_t i = 0; i < a.plans.size(); ++i) add_plan(out, a, i, look);
   if (a.plans.size() > 1 && a.question == "train")
-    out += fmt::format(
-        "\n{} no farther from the one above than two releases of a framework are "
-        "from each other\n",
-        look.style.pick("≈", "~"));
+    add(out += "\n",
+        fmt::format("{} no farther from the one above than two releases of a framework are from "
+                    "each other",
+                    look.style.pick("≈", "~")),
+        look.width, 0);
   if (a.question == "train") out += picture(a, look) + time_table(a) + faster_but_tight(a, look);
   for (const WhyNot& one : a.why_not) {
     out += "\n";

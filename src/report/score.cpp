@@ -147,18 +147,23 @@ std::vector<std::string> main_figures(const std::vector<ScoredRow>& rows) {
 }
 
 std::string score_text(const std::vector<ScoredRow>& rows, std::size_t worst) {
+  constexpr std::size_t kNames = 28;
   std::string out = fmt::format(
-      "{} of {} rows predicted\n\n{:<34} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9}\n", answered(rows),
-      rows.size(), "", "rows", "exact", "mean", "median", "p95", "largest");
-  for (const Distribution& d : distributions(rows))
-    out += fmt::format("{:<34} {:>6} {:>7.1f} % {:>7.3f} % {:>7.3f} % {:>7.3f} % {:>7.2f} %\n",
-                       d.key, d.rows, d.exact_percent(), d.mean, d.median, d.p95, d.max);
+      "{} of {} rows predicted\n\n{:<{}} {:>6} {:>7} {:>8} {:>8} {:>8} {:>8}\n", answered(rows),
+      rows.size(), "", kNames, "rows", "exact", "mean", "median", "p95", "largest");
+  for (const Distribution& d : distributions(rows)) {
+    // A longer name stands on a line of its own.
+    if (d.key.size() > kNames) out += d.key + "\n";
+    out += fmt::format("{:<{}} {:>6} {:>5.1f} % {:>6.3f} % {:>6.3f} % {:>6.3f} % {:>6.2f} %\n",
+                       d.key.size() > kNames ? "" : d.key, kNames, d.rows, d.exact_percent(),
+                       d.mean, d.median, d.p95, d.max);
+  }
   std::size_t shown = 0;
   const std::string lead = lead_key(main_figures(rows));
   for (const auto& [row, value] : off_rows(rows, lead)) {
     if (shown++ == worst) break;
     if (shown == 1) out += fmt::format("\nfurthest off in {} (predicted, measured)\n", lead);
-    out += fmt::format("  {:>+9.3f} %  {:>18} {:>18}  {}\n", value->error_percent(),
+    out += fmt::format("  {:>+9.3f} %  {:>18} {:>18}\n      {}\n", value->error_percent(),
                        with_commas(value->predicted), with_commas(value->measured), row->id);
   }
   for (const ScoredRow& row : rows)

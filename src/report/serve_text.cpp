@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/headline.h"
 #include "report/text_page.h"
 
 namespace memtape::report {
@@ -134,7 +135,7 @@ class ServeReport : public TextPage {
       all += fmt::format(" in {} blocks of {}", with_commas(kv.num_blocks), kv.block_size);
     if (kv.max_concurrency)
       all += fmt::format("; {:.2f} requests of the full context at a time", *kv.max_concurrency);
-    line("  " + style_.paint(all, kQuiet));
+    paragraph(all, kIndent, kQuiet);
   }
 
   void buffers() {
@@ -186,13 +187,17 @@ std::string text(const ServeAnswer& answer, const ServeTextOptions& options) {
 
 std::string quiet_text(const ServeAnswer& answer) {
   const ServeRank& rank = fullest_rank(answer);
-  const Bytes bytes = answer.ranks.empty() ? answer.model.weight_bytes : rank.peak_device_bytes;
-  if (!answer.device) return gib(bytes) + "\n";
-  const std::string_view word = name(answer.verdict.value_or(VerdictWord::fits));
-  const std::string value =
-      answer.solved ? fmt::format(" with --{} {}", answer.solved->flag, answer.solved->value) : "";
-  if (!answer.failure.empty()) return fmt::format("{}{}: {}\n", word, value, answer.failure);
-  return fmt::format("{}: {} of {}{}\n", word, gib(bytes), gib(answer.device->total_bytes), value);
+  const std::string solved =
+      answer.solved ? fmt::format(" --{} {}", answer.solved->flag, answer.solved->value) : "";
+  QuietLine line{fmt::format("{} ({}{})", answer.model.id, answer.engine, solved),
+                 answer.ranks.empty() ? answer.model.weight_bytes : rank.peak_device_bytes};
+  if (answer.device) {
+    line.total = answer.device->total_bytes;
+    line.verdict = name(answer.verdict.value_or(VerdictWord::fits));
+    line.room = answer.failure.empty() ? answer.headroom_bytes : std::nullopt;
+    line.reason = answer.failure;
+  }
+  return line.text();
 }
 
 }  // namespace memtape::report

@@ -18,19 +18,19 @@ struct Look {
 /// By Category.
 constexpr std::array<Look, kCategories> kLooks{{
     {68, "█", "P"},   // parameter
-    {103, "▓", "B"},  // buffer
+    {103, "▤", "B"},  // buffer
     {98, "▓", "O"},   // optimizer_state
     {172, "▒", "G"},  // gradient
     {71, "░", "A"},   // activation
-    {73, "░", "I"},   // input
-    {168, "▒", "T"},  // temporary
-    {167, "▒", "D"},  // autograd_detail
-    {37, "░", "K"},   // kv_cache
-    {178, "▒", "C"},  // communication
-    {137, "▓", "W"},  // workspace
-    {139, "▓", "H"},  // cuda_graph
-    {245, "▓", "X"},  // context
-    {242, "▒", "U"},  // unknown
+    {73, "▥", "I"},   // input
+    {168, "▚", "T"},  // temporary
+    {167, "▞", "D"},  // autograd_detail
+    {37, "▦", "K"},   // kv_cache
+    {178, "▧", "C"},  // communication
+    {137, "▨", "W"},  // workspace
+    {139, "▩", "H"},  // cuda_graph
+    {245, "▣", "X"},  // context
+    {242, "◇", "U"},  // unknown
 }};
 
 const Look& look(Category c) { return kLooks[static_cast<std::size_t>(c)]; }
@@ -117,6 +117,13 @@ std::vector<std::string> wrap(std::string_view text, int width) {
   }
   if (!line.empty()) lines.push_back(line);
   return lines;
+}
+
+void Facts::add(std::string_view name, std::string_view text) {
+  std::string line = "  " + std::string(name);
+  for (const std::string& part : wrap(text, std::max(width_ - column_, column_))) {
+    text_ += pad_right(std::exchange(line, ""), column_) + part + "\n";
+  }
 }
 
 std::string bar(std::int64_t eighths, const Style& style) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tape/category.h"
@@ -52,6 +53,19 @@ std::string shorten(std::string_view text, int width, const Style& style);
 
 /// `text` broken at blanks into lines of at most `width` columns.
 std::vector<std::string> wrap(std::string_view text, int width);
+
+/// Lines of a name and what is known by it, broken at blanks beneath themselves.
+class Facts {
+ public:
+  Facts(int width, std::string_view longest_name)
+      : width_(width), column_(columns(longest_name) + 4) {}
+  void add(std::string_view name, std::string_view text);
+  std::string take() && { return std::move(text_); }
+
+ private:
+  const int width_, column_;
+  std::string text_;
+};
 
 /// A bar that is `eighths` eighths of a cell long.
 std::string bar(std::int64_t eighths, const Style& style);

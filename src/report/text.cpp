@@ -23,16 +23,6 @@ constexpr int kNotesAt = TextPage::kLabelWidth + kRankNumberWidth + 12;
 constexpr Bytes kLeastShown =
     100;  ///< a category of less than a hundredth of the unit has no row of its own
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
-/// "mm in model.layers.3.mlp", as far as it is known.
-std::string op_in_module(std::string_view op, std::string_view module) {
-  if (module.empty()) return std::string(op);
-  return op.empty() ? std::string(module) : fmt::format("{} in {}", op, module);
-}
-
 class TextReport : public TextPage {
  public:
   TextReport(const Prediction& prediction, const Trace* trace, const TextOptions& options)
@@ -99,19 +89,7 @@ class TextReport : public TextPage {
                             unit_.text(p_.bounds.low_bytes), with_unit(p_.bounds.high_bytes),
                             fmt::join(p_.bounds.causes, "; ")),
                 kIndent);
-    if (p_.failure) failure(*p_.failure);
-  }
-
-  void failure(const Failure& f) {
-    const std::string when = f.phase == Phase::init
-                                 ? "while the model is made"
-                                 : fmt::format("in step {}, {}", f.step + 1, name(f.phase));
-    paragraph(fmt::format("It fails {}: {} asks for {} {} {}; the allocator then asks the driver "
-                          "for {} with {} reserved, and gets nothing.",
-                          when, op_in_module(f.op, f.module), human_bytes(f.requested),
-                          shape_text(f.shape), f.dtype, human_bytes(f.segment),
-                          human_bytes(f.levels.reserved)),
-              kIndent, kBad);
+    if (p_.failure) paragraph(failure_in_words(*p_.failure), kIndent, kBad);
   }
 
   /// The whole device as one bar: categories at the peak, what the allocator holds beyond them
@@ -331,15 +309,12 @@ std::string text(const Prediction& prediction, const Trace* trace, const TextOpt
 }
 
 std::string quiet_text(const Prediction& p) {
-  std::string line =
-      fmt::format("{} ({}): {} on the device", p.model.id,
-                  fmt::join(taken_in_words(p.workload), ", "), human_bytes(needed(p)));
-  if (p.device) line += fmt::format(" of {}", human_bytes(p.device->total_bytes));
-  if (p.verdict) line += fmt::format(", {}", verdict_in_words(p));
-  if (p.headroom_bytes && *p.headroom_bytes >= 0)
-    line += fmt::format("{} {} to spare", p.within_limit_bytes ? "," : " with",
-                        human_bytes(*p.headroom_bytes));
-  return line + '\n';
+  QuietLine line{fmt::format("{} ({})", p.model.id, fmt::join(taken_in_words(p.workload), ", ")),
+                 needed(p)};
+  if (p.device) line.total = p.device->total_bytes;
+  if (p.verdict) line.verdict = verdict_in_words(p);
+  line.room = p.headroom_bytes;
+  return line.text();
 }
 
 }  // namespace memtape::report

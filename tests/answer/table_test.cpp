@@ -13,6 +13,37 @@ TEST(Table, AlignsItsColumns) {
   EXPECT_EQ(table.text(), "a      1  short\nlong  22\n") << "no line ends in spaces";
 }
 
+TEST(Table, PutsALongNameOnALineOfItsOwn) {
+  Table table({Table::Align::left, Table::Align::right, Table::Align::left});
+  table.add({"NAME", "SIZE", "KIND"});
+  table.add({"short", "1", "one"});
+  table.add({"a-long-name", "22", "two"});
+  EXPECT_EQ(table.text(20),
+            "NAME      SIZE  KIND\n"
+            "short        1  one\n"
+            "a-long-name\n"
+            "            22  two\n");
+  EXPECT_EQ(table.text(23), table.text()) << "it has room for all";
+}
+
+TEST(Table, FoldsRowsThatAreFarTooLong) {
+  Table table({Table::Align::left, Table::Align::left, Table::Align::right, Table::Align::right});
+  table.add({"NAME", "WHAT", "A", "B"});
+  table.add({"first", "some words", "1000", "20"});
+  EXPECT_EQ(table.text(20),
+            "NAME   WHAT\n"
+            "       A   B\n"
+            "first  some words\n"
+            "    1000  20\n");
+}
+
+TEST(Table, CountsCharactersAndNotBytes) {
+  Table table({Table::Align::left, Table::Align::left});
+  table.add({"\u00e9\u00e9", "x"});
+  table.add({"abc", "y"});
+  EXPECT_EQ(table.text(), "\u00e9\u00e9   x\nabc  y\n");
+}
+
 TEST(Table, IsEmptyWithoutRows) { EXPECT_EQ(Table({Table::Align::left}).text(), ""); }
 
 TEST(Clipped, LeavesWhatFits) {

@@ -107,7 +107,7 @@ int run_check(const Words& words, Terminal& terminal) {
   if (!runs) return terminal.fail(runs.error());
   const bool passes =
       std::ranges::all_of(*runs, [&](const CheckedRun& run) { return run.passes(!updates); });
-  terminal.print(output.json ? json(*runs, passes) : text(*runs, output.quiet));
+  terminal.print(output.json ? json(*runs, passes) : text(*runs, output.quiet, terminal.widths()));
   if (updates) {
     const Result<void> written = write_lock(lock_file_of(file), locked_now(*runs));
     if (!written) return terminal.fail(written.error());

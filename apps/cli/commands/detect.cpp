@@ -50,11 +50,21 @@ std::string processes_text(const LocalGpu& gpu) {
   return text;
 }
 
-std::string machine_text(const LocalGpus& local, const OutputOptions& output) {
+std::string quiet_machine(const std::vector<LocalGpu>& gpus) {
+  std::string text;
+  for (const LocalGpu& gpu : gpus)
+    text += fmt::format("GPU {}: {}, {} of {} free\n", gpu.index, gpu.name, gib(gpu.free),
+                        gib(gpu.total));
+  return text;
+}
+
+std::string machine_text(const LocalGpus& local, const OutputOptions& output,
+                         answer::Widths widths) {
   if (local.gpus.empty()) return fmt::format("no GPU: {}\n", local.none);
   using enum Table::Align;
+  if (output.quiet) return quiet_machine(local.gpus);
   Table table({right, left, left, right, right, right, left});
-  if (!output.quiet) table.add({"GPU", "NAME", "--gpu", "TOTAL", "USED", "FREE NOW", "LINKS"});
+  table.add({"GPU", "NAME", "--gpu", "TOTAL", "USED", "FREE NOW", "LINKS"});
   std::string processes;
   for (const LocalGpu& gpu : local.gpus) {
     const std::string id = catalog_id(gpu.name);
@@ -62,9 +72,9 @@ std::string machine_text(const LocalGpus& local, const OutputOptions& output) {
                gib(gpu.used), gib(gpu.free), links_of(gpu)});
     processes += processes_text(gpu);
   }
-  std::string text = table.text();
-  if (!processes.empty() && !output.quiet) text += "\n" + processes;
-  if (!output.quiet && !local.driver.empty())
+  std::string text = table.text(widths.tables);
+  if (!processes.empty()) text += "\n" + processes;
+  if (!local.driver.empty())
     text += fmt::format("\ndriver {}, CUDA {}\n", local.driver, local.cuda);
   return text;
 }
@@ -119,7 +129,8 @@ int run_detect(const Words& words, Terminal& terminal) {
   for (;;) {
     const LocalGpus local = local_gpus();
     if (watches && !output.json && isatty(STDOUT_FILENO) != 0) terminal.print("\033[H\033[2J");
-    terminal.print(output.json ? machine_json(local) : machine_text(local, output));
+    terminal.print(output.json ? machine_json(local)
+                               : machine_text(local, output, terminal.widths()));
     if (!watches || local.gpus.empty() || !terminal.flush()) return ExitCode::fits;
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }

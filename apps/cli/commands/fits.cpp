@@ -36,7 +36,7 @@ int run_fits(const Words& words, Terminal& terminal) {
     terminal.print(answer::json(*answer));
   else
     terminal.print(output.quiet ? answer::quiet_text(*answer)
-                                : answer::text(*answer, terminal.width()));
+                                : answer::text(*answer, terminal.widths()));
   return answer->models.empty() ? ExitCode::does_not_fit : ExitCode::fits;
 }
 

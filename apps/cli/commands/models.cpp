@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "outside_process.h"
+#include "report/style.h"
 
 namespace memtape::cli {
 namespace {
@@ -46,18 +47,29 @@ std::vector<CatalogEntry> models_with(std::string_view part) {
   return found;
 }
 
-std::string models_text(std::span<const CatalogEntry> models, const OutputOptions& output) {
+std::string quiet_models(std::span<const CatalogEntry> models) {
+  std::string text;
+  for (const CatalogEntry& entry : models) {
+    text += fmt::format("{}: {}", entry.id, entry.family);
+    if (entry.parameters > 0) text += fmt::format(", {} parameters", with_commas(entry.parameters));
+    text += '\n';
+  }
+  return text;
+}
+
+std::string models_text(std::span<const CatalogEntry> models, const OutputOptions& output,
+                        answer::Widths widths) {
   using enum Table::Align;
+  if (output.quiet) return quiet_models(models);
   Table table({left, left, right, left});
-  if (!output.quiet) table.add({"MODEL", "FAMILY", "PARAMETERS", "TRAIN"});
+  table.add({"MODEL", "FAMILY", "PARAMETERS", "TRAIN"});
   for (const CatalogEntry& entry : models)
     table.add({std::string(entry.id), std::string(entry.family),
                entry.parameters > 0 ? with_commas(entry.parameters) : "-",
                is_supported(entry.family) ? "yes" : "no"});
-  std::string text = table.text();
-  if (!output.quiet)
-    text +=
-        fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n", models.size());
+  std::string text = table.text(widths.tables);
+  text +=
+      fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n", models.size());
   return text;
 }
 
@@ -82,18 +94,21 @@ std::string config_text(const Config& config, std::size_t width) {
   return table.text();
 }
 
-std::string facts_text(const ModelFacts& facts, std::size_t width) {
-  std::string text = fmt::format("{}\n  from        {}\n", facts.source.id, facts.source.where);
-  if (facts.entry != nullptr) text += fmt::format("  config by   {}\n", facts.entry->config_source);
-  if (!facts.family.empty())
-    text += fmt::format("  family      {}{}\n", facts.family,
-                        is_supported(facts.family) ? "" : " (not one that memtape train knows)");
-  if (facts.entry != nullptr && facts.entry->parameters > 0)
-    text += fmt::format("  parameters  {} ({})\n", with_commas(facts.entry->parameters),
-                        facts.entry->parameters_source);
-  if (facts.source.header)
-    text += fmt::format("  checkpoint  {}\n", checkpoint_text(*facts.source.header));
-  if (facts.source.config) text += "  config\n" + config_text(*facts.source.config, width);
+std::string facts_text(const ModelFacts& known, int width) {
+  report::Facts facts(width, "parameters");
+  facts.add("from", known.source.where);
+  if (known.entry != nullptr) facts.add("config by", known.entry->config_source);
+  if (!known.family.empty())
+    facts.add(
+        "family",
+        known.family + (is_supported(known.family) ? "" : " (not one that memtape train knows)"));
+  if (known.entry != nullptr && known.entry->parameters > 0)
+    facts.add("parameters", fmt::format("{} ({})", with_commas(known.entry->parameters),
+                                        known.entry->parameters_source));
+  if (known.source.header) facts.add("checkpoint", checkpoint_text(*known.source.header));
+  std::string text = known.source.id + "\n" + std::move(facts).take();
+  if (known.source.config)
+    text += "  config\n" + config_text(*known.source.config, static_cast<std::size_t>(width));
   return text;
 }
 
@@ -103,7 +118,8 @@ int run_one(const std::string& id, const OutputOptions& output, Terminal& termin
     const std::vector<CatalogEntry> found = models_with(id);
     const bool is_part = id.find('/') == std::string::npos && !found.empty();
     if (!is_part) return terminal.fail(source.error());
-    terminal.print(output.json ? models_json(found) : models_text(found, output));
+    terminal.print(output.json ? models_json(found)
+                               : models_text(found, output, terminal.widths()));
     return ExitCode::fits;
   }
   const ModelFacts facts = facts_of(*source);
@@ -114,7 +130,12 @@ int run_one(const std::string& id, const OutputOptions& output, Terminal& termin
     terminal.print(model_json(facts));
     return ExitCode::fits;
   }
-  terminal.print(facts_text(facts, static_cast<std::size_t>(terminal.width())));
+  if (output.quiet) {
+    terminal.print(facts.entry ? quiet_models({facts.entry, 1})
+                               : fmt::format("{}: {}\n", facts.source.id, facts.family));
+    return ExitCode::fits;
+  }
+  terminal.print(facts_text(facts, terminal.width()));
   for (const std::string& warning : source->warnings) terminal.note(warning);
   return ExitCode::fits;
 }
@@ -122,7 +143,8 @@ int run_one(const std::string& id, const OutputOptions& output, Terminal& termin
 int run_models(const Words& words, Terminal& terminal) {
   const OutputOptions output = output_of(words);
   if (!words.operand().empty()) return run_one(words.operand(), output, terminal);
-  terminal.print(output.json ? models_json(model_catalog()) : models_text(model_catalog(), output));
+  terminal.print(output.json ? models_json(model_catalog())
+                             : models_text(model_catalog(), output, terminal.widths()));
   return ExitCode::fits;
 }
 

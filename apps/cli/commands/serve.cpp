@@ -13,7 +13,8 @@ namespace memtape::cli {
 namespace {
 
 void print_server(const Comparison& comparison, const OutputOptions& output, Terminal& terminal) {
-  terminal.print(output.quiet ? answer::quiet_text(comparison) : answer::text(comparison));
+  terminal.print(output.quiet ? answer::quiet_text(comparison)
+                              : answer::text(comparison, terminal.widths()));
 }
 
 void print_server(const answer::OneServer& server, const OutputOptions& output,

@@ -40,8 +40,8 @@ void print_training(const RawOptions& options, const answer::OneTraining& all, T
 }
 
 template <class Many>
-void print_training(const RawOptions&, const Many& many, Terminal& terminal) {
-  terminal.print(text(many, terminal.width()));
+void print_training(const RawOptions& options, const Many& many, Terminal& terminal) {
+  terminal.print(options.output.quiet ? quiet_text(many) : text(many, terminal.widths()));
 }
 
 }  // namespace

@@ -56,6 +56,16 @@ void take_memory(const ghost::Tensor& tensor, Category category) {
       ghost::session().allocate(tensor.nbytes(), category, tensor.dtype(), tensor.sizes());
 }
 
+Places::Places(nn::ModuleNode& root) {
+  for (const nn::NamedModule& module : nn::named_modules(root))
+    modules_.emplace(module.name, module.node->scope);
+}
+
+ScopeId Places::of(std::string_view name) const {
+  const auto found = modules_.find(name.substr(0, std::min(name.rfind('.'), name.size())));
+  return found == modules_.end() ? ghost::session().scope : found->second;
+}
+
 void take_buffers(const nn::ModuleNode& node) {
   for (const nn::ModuleNode::Named& buffer : node.buffers)
     take_memory(buffer.tensor, Category::buffer);

@@ -3,6 +3,9 @@
 // tensors of a model that was made without memory to the GPU.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "framework/torch_tp/plan.h"
@@ -33,6 +36,18 @@ class BytesToLoad {
 void warm_up_allocator(Bytes bytes);
 
 void take_memory(const ghost::Tensor& tensor, Category category);
+
+/// The modules to which loaded tensors belong, so that a report can name them: loading itself runs in
+/// none.
+class Places {
+ public:
+  explicit Places(nn::ModuleNode& root);
+  /// Of a tensor with that name, such as "model.norm.weight".
+  ScopeId of(std::string_view name) const;
+
+ private:
+  std::map<std::string, ScopeId, std::less<>> modules_;
+};
 
 /// Allocates the buffers that no checkpoint holds.
 void take_buffers(const nn::ModuleNode& node);

@@ -159,7 +159,11 @@ void take_stored(family::PretrainedModel& model, const std::vector<Scale>& scale
   warm_up_allocator(bytes.total());
   std::ranges::stable_sort(
       tensors, [](const auto& a, const auto& b) { return loads_before(a.name, b.name); });
-  for (const ModuleNode::Named& t : tensors) take_memory(t.tensor, Category::parameter);
+  const Places places(model.tree.root());
+  for (const ModuleNode::Named& t : tensors) {
+    const ghost::ScopeGuard place(places.of(t.name));
+    take_memory(t.tensor, Category::parameter);
+  }
 }
 
 }  // namespace

@@ -95,7 +95,11 @@ void load_from_checkpoint(family::PretrainedModel& model, const std::vector<Pack
   warm_up_allocator(bytes.total());
   std::stable_sort(stored.begin(), stored.end(),
                    [](const Stored& a, const Stored& b) { return loads_before(a.name, b.name); });
-  for (const Stored& s : stored) take_memory(s.tensor, s.category);
+  const Places places(model.tree.root());
+  for (const Stored& s : stored) {
+    const ghost::ScopeGuard place(places.of(s.name));
+    take_memory(s.tensor, s.category);
+  }
 }
 
 /// gptqmodel_post_init: what a word's numbers are shifted by; Triton's layers look at g_idx.

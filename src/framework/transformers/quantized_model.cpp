@@ -157,7 +157,9 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   std::stable_sort(parameters.begin(), parameters.end(),
                    [](const auto& a, const auto& b) { return loads_before(a.name, b.name); });
   Tensor dynamic_map;  // functional.name2qmap, for the life of the process
+  const Places places(result.model->tree.root());
   for (const ModuleNode::Named& p : parameters) {
+    const ghost::ScopeGuard place(places.of(p.name));
     const auto found = quantized.find(p.tensor.ptr().get());
     if (found == quantized.end() || arrives == Arrives::in_16_bits)
       take_memory(p.tensor, Category::parameter);
@@ -189,9 +191,11 @@ void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts)
   if (!casts) return;
   const ghost::GradMode no_grad(false);
   const std::unordered_set<const ghost::TensorImpl*> packed = packed_weights(model);
+  const Places places(model.tree.root());
   for (const ModuleNode::Named& p : parameters) {
     if (packed.contains(p.tensor.ptr().get())) continue;
     if (p.tensor.dtype() != DType::float16 && p.tensor.dtype() != DType::bfloat16) continue;
+    const ghost::ScopeGuard place(places.of(p.name));
     const Tensor cast = p.tensor.to_float();
     ghost::session().set_category(cast, Category::parameter);
     p.tensor.impl().storage = cast.impl().storage;
