@@ -77,14 +77,29 @@ void widen_by_convolutions(Bounds& bounds, const Tape& tape) {
       "upper bound with one as large as their largest result");
 }
 
+/// By as much again as the allocator holds beside what is in use at its peak: where many rounds of a
+/// pipeline are left out, its blocks may come to lie closer together or farther apart than in those
+/// that were followed.
+void widen_by_rounds(Bounds& bounds, std::int64_t rounds, const RankReport& rank) {
+  const Bytes beside = rank.peak.reserved - std::min(rank.peak.allocated, rank.peak.reserved);
+  if (rounds == 0 || beside == 0) return;
+  bounds.low_bytes -= beside;
+  bounds.high_bytes += beside;
+  bounds.causes.push_back(
+      fmt::format("the last {} micro-batches are not followed; the allocator may place them "
+                  "otherwise than those before",
+                  rounds));
+}
+
 }  // namespace
 
-Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank) {
+Bounds bounds_of(const torch::TrainRun& run, const DeviceSetup& device, const RankReport& rank) {
   Bounds bounds{
       .low_bytes = rank.peak_device_bytes, .high_bytes = rank.peak_device_bytes, .causes = {}};
   widen_by_outside(bounds, rank);
-  widen_by_cudnn(bounds, tape, device);
-  widen_by_convolutions(bounds, tape);
+  widen_by_cudnn(bounds, run.tape, device);
+  widen_by_convolutions(bounds, run.tape);
+  widen_by_rounds(bounds, run.rounds_not_followed, rank);
   return bounds;
 }
 

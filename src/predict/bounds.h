@@ -3,10 +3,11 @@
 // known but not modelled widens them, and is named.
 #pragma once
 
+#include "framework/torch/train_loop.h"
 #include "predict/train.h"
 
 namespace memtape {
 
-Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank);
+Bounds bounds_of(const torch::TrainRun& run, const DeviceSetup& device, const RankReport& rank);
 
 }  // namespace memtape

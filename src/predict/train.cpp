@@ -104,7 +104,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.releases = releases_in_words(recipe);
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device);
-  prediction.bounds = bounds_of(run->tape, device, peak);
+  prediction.bounds = bounds_of(*run, device, peak);
   if (const auto done = widen_by_compile(prediction.bounds, model.config, recipe,
                                          {.device = device, .rank = peak});
       !done)

@@ -28,7 +28,9 @@ Bounds bounds_with(const char* convolution, const char* attention, const char* o
   RankReport rank;
   rank.peak_device_bytes = 11 * kMiB;
   rank.peak.reserved = 11 * kMiB;
-  return bounds_of(tape_with(convolution, attention, other), device, rank);
+  torch::TrainRun run;
+  run.tape = tape_with(convolution, attention, other);
+  return bounds_of(run, device, rank);
 }
 
 TEST(Roles, DecideWhateverTheOpsAreCalled) {

@@ -142,6 +142,7 @@ Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments&
   {
     Program program(arguments, Places(arguments).of(rank));
     run.statics = program.run(runs);
+    run.rounds_not_followed = rounds_not_followed(arguments, Places(arguments).of(rank).pp);
     if (session.error) return tl::unexpected(*session.error);
     run.layers_differ = session.layers_differ;
     run.tape = std::move(session.tape);

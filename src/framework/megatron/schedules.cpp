@@ -57,6 +57,11 @@ Tensor Schedule::received() const {
   return tensor;
 }
 
+std::int64_t rounds_not_followed(const Arguments& a, std::int64_t pp_rank) {
+  if (a.pp == 1 || a.vpp > 1) return 0;
+  return std::max<std::int64_t>(0, a.num_microbatches - (a.pp - pp_rank - 1) - kMostRepeats);
+}
+
 void Schedule::mark(Phase phase, const Moment& at) {
   ghost::session().mark(phase, at.step, static_cast<int>(at.micro_batch),
                         static_cast<int>(at.stage));
@@ -125,8 +130,8 @@ void Schedule::one_forward_one_backward(int step) {
   const bool first = chunks_[0]->place().first, last = chunks_[0]->place().last;
   const std::int64_t total = rank_.a.num_microbatches;
   const std::int64_t warmup = std::min(total, rank_.a.pp - pp_rank_ - 1);
-  const std::int64_t count = std::min(total, warmup + kMostRepeats);
-  skipped_ = total - count;
+  skipped_ = rounds_not_followed(rank_.a, pp_rank_);
+  const std::int64_t count = total - skipped_;
   std::deque<InFlight> alive;
   Tensor input, output, output_grad, input_grad;
   const auto run_forward = [&](std::int64_t i) {

@@ -13,6 +13,11 @@
 
 namespace memtape::megatron {
 
+/// How many micro-batches of one stage's 1F1B are not followed: those after the sixteenth round of
+/// forward and backward, whose tensors live in the same order. The allocator may still put them
+/// elsewhere than those before. Interleaved stages follow all.
+std::int64_t rounds_not_followed(const Arguments& a, std::int64_t pp_rank);
+
 class Schedule {
  public:
   /// If `writes` is set, micro-batches that are like earlier ones may be written down instead of

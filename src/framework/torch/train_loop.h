@@ -39,6 +39,8 @@ struct TrainRun {
   bool layers_differ = false;
   /// Forwards and backwards alternate, so the whole schedule is one phase.
   bool is_pipeline = false;
+  /// Rounds of the schedule that ask for what the ones before them asked for, and are left out.
+  std::int64_t rounds_not_followed = 0;
 };
 
 /// Whether equal layers may be written down instead of run (ghost/autograd/equal_layers.h). The
