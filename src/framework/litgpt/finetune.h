@@ -6,6 +6,7 @@
 // that the loop prints are left out; they take a few KiB.
 #pragma once
 
+#include "framework/torch/train_loop.h"
 #include "framework/torch/train_plan.h"
 
 namespace memtape::litgpt {

@@ -29,7 +29,8 @@ TrainRecipe with_lora(std::vector<std::string> targets) {
 }
 
 Result<torch::TrainRun> run(const TrainRecipe& recipe) {
-  return run_training(*Config::parse(kTinyLlama, "config.json"), recipe, ghost::DeviceTraits{});
+  return run_training(TrainPlan(recipe), *Config::parse(kTinyLlama, "config.json"),
+                      ghost::DeviceTraits{}, 0);
 }
 
 std::string error_of(const TrainRecipe& recipe) {
