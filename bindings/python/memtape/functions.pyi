@@ -350,8 +350,8 @@ class ServeWithoutEngine(TypedDict, total=False):
     kv_unified: Optional[bool]  # one cache for all sequences
     no_kv_unified: Optional[bool]  # 
     flash_attn: Optional[str]  # flash attention (auto)
-    cache_type_k: Optional[str]  # type of the keys: f16, q8_0, q4_0 ...
-    cache_type_v: Optional[str]  # type of the values
+    cache_type_k: Optional[str]  # type of the keys (f16)
+    cache_type_v: Optional[str]  # type of the values (f16)
     kv_cache_dtype: Optional[str]  # type of keys and values
     device: Optional[Union[str, float, Sequence[Union[str, float]]]]  # none, or CUDA0, ROCm0, SYCL0, Vulkan0, MTL0, GPUOpenCL, RPC0 ...
     host_memory_bytes: Optional[Union[int, str]]  # what --device none is to fit in
@@ -384,7 +384,7 @@ class ServeWithoutEngine(TypedDict, total=False):
     mmproj: Optional[Union[str, "os.PathLike[str]"]]  # the tower of a multimodal model; its weights alone
     no_mmproj_offload: Optional[bool]  # that in host memory
     mmproj_offload: Optional[bool]  # 
-    quantize: Optional[str]  # as llama-quantize would make it: Q4_K_M, IQ4_XS ...
+    quantize: Optional[str]  # as llama-quantize would make it
     fit: Optional[bool]  # how many layers fit, with the flags to paste
     max_model_len: Optional[Union[int, str]]  # tokens of prompt and answer; -1: what fits
     max_num_seqs: Optional[Union[int, str]]  # requests at a time
@@ -393,9 +393,9 @@ class ServeWithoutEngine(TypedDict, total=False):
     kv_cache_memory_bytes: Optional[Union[int, str]]  # the KV cache's size, as is
     num_gpu_blocks_override: Optional[Union[int, str]]  # blocks of the KV cache, as they are
     block_size: Optional[Union[int, str]]  # tokens of a block
-    attention_backend: Optional[str]  # FLASH_ATTN, FLASHINFER, TRITON_ATTN ...
-    dtype: Optional[str]  # auto, bfloat16, float16, float32
-    quantization: Optional[str]  # of an unquantized checkpoint: fp8, bitsandbytes
+    attention_backend: Optional[str]  # kernels of attention
+    dtype: Optional[str]  # of weights and activations (auto)
+    quantization: Optional[str]  # of an unquantized checkpoint
     cpu_offload_gb: Optional[Union[float, str]]  # GiB of each rank's weights that lie in host memory
     tensor_parallel_size: Optional[Union[int, str]]  # ranks of tensor parallelism
     pipeline_parallel_size: Optional[Union[int, str]]  # pipeline stages
@@ -415,7 +415,7 @@ class ServeWithoutEngine(TypedDict, total=False):
     usage_context: Optional[Literal["llm", "api-server"]]  # whose defaults for tokens and requests: LLM() or vllm serve (api-server)
     runner: Optional[Literal["auto", "generate", "pooling"]]  # pooling: embeddings, scores and rewards
     convert: Optional[Literal["auto", "none", "embed", "classify"]]  # a model that generates, to one that pools
-    task: Optional[str]  # of older releases: embed, classify, score, reward
+    task: Optional[str]  # of older releases
     enable_lora: Optional[bool]  # room for adapters beside every layer
     max_loras: Optional[Union[int, str]]  # adapters that may run at a time (1)
     max_lora_rank: Optional[Union[int, str]]  # the largest rank of an adapter (16)
@@ -477,7 +477,7 @@ class ServeWithoutEngine(TypedDict, total=False):
     max_mamba_cache_size: Optional[Union[int, str]]  # slots of recurrent states
     mamba_ssm_dtype: Optional[str]  # of recurrent states
     json_model_override_args: Optional[Any]  # members of config.json in the place of its own
-    attention: Optional[Literal["eager", "sdpa", "kernels-community/vllm-flash-attn3"]]  # attention implementation (sdpa); the kernel of the hub for GPT-OSS
+    attention: Optional[Literal["eager", "sdpa", "kernels-community/vllm-flash-attn3"]]  # attention implementation; for GPT-OSS the kernel of the hub (sdpa)
     prompt_length: Optional[Union[int, str]]  # tokens of each prompt (512)
     max_new_tokens: Optional[Union[int, str]]  # tokens made for each (20)
     cache_implementation: Optional[Literal["dynamic", "static", "offloaded", "offloaded_static", "quantized"]]  # how keys and values are kept (dynamic)
@@ -500,7 +500,7 @@ class ServeWithoutEngine(TypedDict, total=False):
     assistant_confidence_threshold: Optional[Union[float, str]]  # probability below which it stops proposing (0.4; 0: never)
 
 class ServeOptions(ServeWithoutEngine, total=False):
-    engine: Optional[str]  # the inference engine (llamacpp)
+    engine: Optional[Literal["llamacpp", "vllm", "sglang", "transformers"]]  # the inference engine (llamacpp)
     gpu: Optional[str]  # the GPU to judge against (memtape gpus lists them)
 
 class PlanTrainOptions(TypedDict, total=False):
