@@ -73,7 +73,7 @@ Result<Answered> launch(const option::Words& words, Form form, const Outside& ou
 }
 
 Result<Answered> show_fits(const option::Words& words, Form form, const Outside& outside) {
-  const Result<FitsAnswer> answer = fits(asked_of(words), outside);
+  const Result<FitsAnswer> answer = models_that_fit(asked_of(words), outside);
   if (!answer) return tl::unexpected(answer.error());
   Result<std::string> text = shown(*answer, form);
   if (!text) return tl::unexpected(text.error());

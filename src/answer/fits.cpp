@@ -54,7 +54,8 @@ bool is_before(const Fitting& a, const Fitting& b) {
 
 }  // namespace
 
-Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside, const FitsWatch& watch) {
+Result<FitsAnswer> models_that_fit(const RawOptions& options, const Outside& outside,
+                                   const FitsWatch& watch) {
   Result<FitsQuestion> question = fits_question(options, outside);
   if (!question) return tl::unexpected(question.error());
   FitsAnswer answer;

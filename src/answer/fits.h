@@ -90,8 +90,8 @@ struct FitsWatch {
 };
 
 /// Once it is stopped, the other models are not asked, and those so far are the answer.
-Result<FitsAnswer> fits(const RawOptions& options, const Outside& outside,
-                        const FitsWatch& watch = {});
+Result<FitsAnswer> models_that_fit(const RawOptions& options, const Outside& outside,
+                                   const FitsWatch& watch = {});
 
 /// One model as llama.cpp serves it, and one as it is trained.
 Fitting fitting_chat(const CatalogEntry& entry, const ModelSource& source,

@@ -22,13 +22,13 @@ int run_fits(const Words& words, Terminal& terminal) {
     const WaitingLine line(terminal, true, [&](std::chrono::seconds) {
       return fmt::format("{} of {} models; ctrl-C shows those so far", done.load(), all.load());
     });
-    return answer::fits(answer::asked_of(words), outside_process(),
-                        {.progress =
-                             [&](std::size_t models, std::size_t of) {
-                               done = models;
-                               all = of;
-                             },
-                         .stopped = Interruptible::is_stopped});
+    return answer::models_that_fit(answer::asked_of(words), outside_process(),
+                                   {.progress =
+                                        [&](std::size_t models, std::size_t of) {
+                                          done = models;
+                                          all = of;
+                                        },
+                                    .stopped = Interruptible::is_stopped});
   }();
   if (!answer) return terminal.fail(answer.error());
   const OutputOptions output = output_of(words);

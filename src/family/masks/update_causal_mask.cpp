@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "family/caches/key_value_cache.h"
+#include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"

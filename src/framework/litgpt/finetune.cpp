@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/litgpt/gpt.h"
+#include "framework/torch/dialect.h"
 #include "framework/torch/lora_targets.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch/strategy.h"

@@ -15,6 +15,7 @@
 #include "mesh/torch_support.h"
 #include "model/type_of.h"
 #include "serving/serve_gpus.h"
+#include "workload/train_options.h"
 
 namespace memtape::transformers {
 namespace {
