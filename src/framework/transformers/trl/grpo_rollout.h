@@ -11,6 +11,7 @@
 
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/trl/fused_lm_head.h"
+#include "framework/transformers/trl/trl_recipes.h"
 
 namespace memtape::transformers::trl {
 

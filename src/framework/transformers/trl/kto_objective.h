@@ -7,6 +7,7 @@
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/trl/fused_lm_head.h"
+#include "framework/transformers/trl/trl_recipes.h"
 
 namespace memtape::transformers::trl {
 
