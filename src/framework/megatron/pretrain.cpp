@@ -140,9 +140,10 @@ Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments&
   session.mark(Phase::init, -1, 0);
   torch::TrainRun run;
   {
-    Program program(arguments, Places(arguments).of(rank));
+    const Place place = Places(arguments).of(rank);
+    Program program(arguments, place);
     run.statics = program.run(runs);
-    run.rounds_not_followed = rounds_not_followed(arguments, Places(arguments).of(rank).pp);
+    run.rounds_not_followed = rounds_not_followed(arguments, place.pp);
     if (session.error) return tl::unexpected(*session.error);
     run.layers_differ = session.layers_differ;
     run.tape = std::move(session.tape);
