@@ -3,11 +3,11 @@
 // Megatron's schedules over models, layouts and options drawn at random.
 #include <gtest/gtest.h>
 
-#include <random>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "draw.h"
 #include "equal_tapes.h"
 #include "framework/megatron/pretrain.h"
 #include "framework/megatron/strategy.h"
@@ -29,19 +29,6 @@ constexpr const char* kModels[] = {
         "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1, "n_group": 2,
         "topk_group": 1, "q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 16,
         "qk_rope_head_dim": 8, "v_head_dim": 16})"};
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  template <class T, std::size_t N>
-  T of(const T (&values)[N]) {
-    return values[random_() % N];
-  }
-  bool coin() { return random_() % 2 == 0; }
-
- private:
-  std::mt19937 random_;
-};
 
 TrainRecipe recipe_of(Draw& draw, std::string& said) {
   TrainRecipe recipe;

@@ -4,32 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <random>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "draw.h"
 #include "equal_tapes.h"
 #include "framework/megatron/pretrain.h"
 #include "framework/megatron/strategy.h"
 
 namespace memtape {
 namespace {
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  template <class T, std::size_t N>
-  T of(const T (&values)[N]) {
-    return values[random_() % N];
-  }
-  bool coin() { return random_() % 2 == 0; }
-  bool one_in(unsigned n) { return random_() % n == 0; }
-
- private:
-  std::mt19937 random_;
-};
 
 /// The members of a JSON object, drawn.
 class Options {

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <random>
 
 #include <fmt/format.h>
 
+#include "draw.h"
 #include "framework/dialects.h"
 #include "framework/megatron/strategy.h"
 #include "predict/train.h"
@@ -22,18 +22,6 @@ constexpr const char* kModel =
     R"({"model_type": "llama", "hidden_size": 1024, "intermediate_size": 4096,
         "num_hidden_layers": 16, "num_attention_heads": 8, "num_key_value_heads": 8,
         "vocab_size": 32000})";
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  template <class T, std::size_t N>
-  T of(const T (&values)[N]) {
-    return values[random_() % N];
-  }
-
- private:
-  std::mt19937 random_;
-};
 
 TrainRecipe drawn(unsigned seed) {
   Draw draw(seed);
