@@ -13,17 +13,11 @@ import threading
 import time
 
 import run_http
-
-LARGE = 8 << 20
-MOST_KIB, MOST_SECONDS, LONGEST_ANSWER = 100 << 10, 1.0, 2000
+from load_limits import LARGE, LONGEST_ANSWER, MOST_KIB, MOST_SECONDS, resident
 
 
 def request(body):
     return b"POST /v1/train HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-
-
-def resident(server):
-    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{server.process.pid}/status").read_text()).group(1))
 
 
 class Watch:
@@ -39,7 +33,7 @@ class Watch:
             start = time.monotonic()
             run_http.expect("a small request", self.server.ask("GET", "/healthz")[0], 200)
             self.slowest = max(self.slowest, time.monotonic() - start)
-            self.most, self.asked = max(self.most, resident(self.server)), self.asked + 1
+            self.most, self.asked = max(self.most, resident(self.server.process)), self.asked + 1
             time.sleep(0.02)
 
     def stop(self, what):

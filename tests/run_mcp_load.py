@@ -5,16 +5,14 @@
     run_mcp_load.py PROGRAM [--clients N] [--seconds N]    N clients at a time (4), for so long (8)
 """
 import json
-import pathlib
-import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 
-LARGE = 8 << 20
-MOST_KIB, MOST_SECONDS, LONGEST_ANSWER = 100 << 10, 1.0, 2000
+from load_limits import LARGE, LONGEST_ANSWER, MOST_KIB, MOST_SECONDS, resident
+
 LIST = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
 REFUSED = [  # what is too long, or not JSON, or asks for what is not there: an error each, and none with what was sent
     b'{"jsonrpc": "2.0", "id": 2, "method": "' + b"x" * LARGE + b'"}\n',
@@ -41,9 +39,6 @@ class Client:
             sys.exit(f"memtape mcp ended with {self.process.wait()} at {message[:80]!r}")
         return answer
 
-    def resident(self):
-        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text()).group(1))
-
     def leave(self):
         """As a client that ends: the program has to end, too."""
         self.process.stdin.close()
@@ -63,7 +58,7 @@ class Figures:
 def small(client, figures):
     start = time.monotonic()
     answer = json.loads(client.ask(LIST))
-    figures.add(time.monotonic() - start, client.resident())
+    figures.add(time.monotonic() - start, resident(client.process))
     if "result" not in answer:
         figures.wrong.append(f"tools/list: {str(answer)[:200]}")
 
