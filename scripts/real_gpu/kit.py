@@ -100,3 +100,12 @@ class Kit:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(config))
         return folder
+
+    def recipe(self, names, settings, config, folder, seconds=180):
+        """The result of recipes of phantom/recipes, one behind the other; phantom/recipes says what stands above them."""
+        parts = [(ROOT / "phantom/recipes" / name).read_text() for name in names]
+        head = "import json\n\nSETTINGS = json.loads(%r)\nCONFIG = json.loads(%r)\nFOLDER = %r" % (json.dumps(settings), json.dumps(config), str(folder))
+        script = folder / names[-1]
+        script.write_text("\n\n".join([head, *parts]))
+        self.run([self.python, script], seconds)
+        return json.loads((folder / "result.json").read_text())

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A dozen training steps of tests/truth/torch_steps.jsonl of the card's capability, by the recipe with which they were recorded."""
 import functools
-import json
 import sys
 
 from kit import ROOT, Case, NotMeasured
@@ -26,15 +25,9 @@ def rows_for(kit):
 
 
 def real_step(kit, settings, config):
-    """The recipe's result: phantom/recipes says what stands above it."""
-    recipe = "\n\n".join((ROOT / "phantom/recipes" / name).read_text() for name in ("recording.py", "train_step.py"))
     folder = kit.folder / "step"
     folder.mkdir(parents=True, exist_ok=True)
-    script = folder / "train_step.py"
-    script.write_text("import json\n\nSETTINGS = json.loads(%r)\nCONFIG = json.loads(%r)\nFOLDER = %r\n\n%s"
-                      % (json.dumps(settings), json.dumps(config), str(folder), recipe))
-    kit.run([kit.python, script])
-    return json.loads((folder / "result.json").read_text())
+    return kit.recipe(["recording.py", "train_step.py"], settings, config, folder)
 
 
 def case_of(kit, row):

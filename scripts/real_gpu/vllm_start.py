@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """vLLM's start-up with CUDA graphs and dummy weights, by the recipe of `memtape verify serve`. Left out where vLLM is not installed."""
-import json
 import shutil
 import subprocess
 
-from kit import LLAMA, ROOT, Case, LeftOut
+from kit import LLAMA, Case, LeftOut
 
 
 def cases(kit):
@@ -20,12 +19,7 @@ def start(kit, version):
     folder = kit.folder / "vllm"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    script = folder / "vllm_start.py"
-    script.write_text("import json\n\nSETTINGS = json.loads(%r)\nCONFIG = json.loads(%r)\nFOLDER = %r\n\n%s"
-                      % (json.dumps({"flags": flags}), json.dumps(config), str(folder),
-                         (ROOT / "phantom/recipes/vllm_start.py").read_text()))
-    kit.run([kit.python, script], seconds=300)
-    result = json.loads((folder / "result.json").read_text())
+    result = kit.recipe(["vllm_start.py"], {"flags": flags}, config, folder, seconds=300)
     answer = kit.ask("serve", kit.model(config), "--gpu", kit.gpu, *flags, "--with", f"vllm=={version}")
     measured = {name: value for name, value in result["expect"].items() if name.endswith("_bytes") and isinstance(value, int)}
     return Case(f"vLLM {version}", measured, {**answer, **answer["ranks"][0]}, {"config": config, "args": flags, "stack": result["stack"]})
