@@ -4,8 +4,15 @@
 
 #include "answer/outside.h"
 #include "evidence/explanation.h"
+#include "option/option.h"
 
 namespace memtape::answer {
+
+inline constexpr option::Option kOneDevice{"--device",
+                                           "N",
+                                           "only this one, of a snapshot of several",
+                                           {},
+                                           option::Whole{.least = 0, .most = 1 << 20}};
 
 option::Syntax explain_syntax();
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "evidence/byte_stream.h"
@@ -38,5 +39,32 @@ Result<void> explain_recordings(std::vector<Recording> recordings,
 
 /// Explanation::kind, where the first file is a `first`.
 std::string explanation_kind(const Explanation& e, EvidenceKind first);
+
+/// Files of a run, explained together. `open(path)` gives a file that has a kind(), a name(), and its
+/// text() or its recordings(), or says why it cannot be read.
+template <class Open>
+Result<Explanation> explain_each(const std::vector<std::string>& paths,
+                                 std::optional<std::int64_t> device, const Open& open) {
+  Explanation e;
+  std::optional<EvidenceKind> first;
+  const auto read = [&](auto& file) -> Result<void> {
+    if (file.kind() == EvidenceKind::text) {
+      const Result<std::string> text = file.text();
+      return text ? explain_text(*text, file.name(), e) : tl::unexpected(text.error());
+    }
+    Result<std::vector<Recording>> recordings = file.recordings();
+    if (!recordings) return tl::unexpected(recordings.error());
+    return explain_recordings(std::move(*recordings), device, file.name(), e);
+  };
+  for (const std::string& path : paths) {
+    auto file = open(path);
+    if (!file) return tl::unexpected(file.error());
+    if (!first) first = file->kind();
+    e.files.push_back(file->name());
+    if (const Result<void> done = read(*file); !done) return tl::unexpected(done.error());
+  }
+  e.kind = explanation_kind(e, *first);
+  return e;
+}
 
 }  // namespace memtape

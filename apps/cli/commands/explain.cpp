@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "answer/explain_files.h"
 #include "commands.h"
-#include "evidence/explanation.h"
+#include "evidence/evidence_file.h"
 #include "explain_against.h"
 #include "recorded_file.h"
 #include "report/explanation.h"
@@ -14,32 +15,13 @@
 namespace memtape::cli {
 namespace {
 
-Result<void> read_file(RecordedFile& file, std::optional<std::int64_t> device, Explanation& e) {
-  if (file.kind() == EvidenceKind::text) {
-    const Result<std::string> text = file.text();
-    return text ? explain_text(*text, file.name(), e) : tl::unexpected(text.error());
-  }
-  Result<std::vector<Recording>> recordings = file.recordings();
-  if (!recordings) return tl::unexpected(recordings.error());
-  return explain_recordings(std::move(*recordings), device, file.name(), e);
-}
-
 Result<Explanation> explain(const Words& words) {
-  Explanation e;
-  std::optional<EvidenceKind> first;
-  for (const std::string& path : words.operands) {
-    Result<RecordedFile> file = RecordedFile::open(path);
-    if (!file) return tl::unexpected(file.error());
-    if (!first) first = file->kind();
-    e.files.push_back(file->name());
-    if (const Result<void> read = read_file(*file, words.whole("device"), e); !read)
-      return tl::unexpected(read.error());
-  }
-  e.kind = explanation_kind(e, *first);
+  Result<Explanation> e = explain_each(words.operands, words.whole("device"), RecordedFile::open);
+  if (!e) return e;
   const std::vector<std::string> against =
       words.has("against") ? std::vector{words.text("against")} : words.tail;
   if (!against.empty())
-    if (const Result<void> laid = lay_beside(against, e); !laid)
+    if (const Result<void> laid = lay_beside(against, *e); !laid)
       return tl::unexpected(laid.error());
   return e;
 }
@@ -83,11 +65,7 @@ constexpr Operand kEvidence{"FILE", "snapshots, traces, logs or messages; - is s
                             true, true};
 constexpr auto kExplainOptions = std::to_array<Option>({
     {"--against", "'train MODEL ...'", "a prediction to lay it beside, or: --against -- COMMAND"},
-    {"--device",
-     "N",
-     "only this one, of a snapshot of several",
-     {},
-     option::Whole{.least = 0, .most = 1 << 20}},
+    answer::kOneDevice,
     {"--html", "FILE", "write a page: memory over time, by stack, by segment",
      answer::kAnswerGroup},
 });
