@@ -79,17 +79,12 @@ struct Option {
   bool needs_value() const { return !form.empty() && form.front() != '['; }
   constexpr Option people_say(std::string_view words) const { return with(&Option::meant, words); }
   constexpr Option or_word(std::string_view other) const { return with(&Option::word, other); }
+  constexpr Option by_default(std::string_view text) const {
+    return with(&Option::default_text, text);
+  }
   constexpr Option decides(std::string_view others) const { return with(&Option::sets, others); }
-  constexpr Option taken_by(Commands of) const {
-    Option made = *this;
-    made.commands = of;
-    return made;
-  }
-  constexpr Option adds_up() const {
-    Option made = *this;
-    made.repeatable = true;
-    return made;
-  }
+  constexpr Option taken_by(Commands of) const { return with(&Option::commands, of); }
+  constexpr Option adds_up() const { return with(&Option::repeatable, true); }
 
   /// The values to choose from: those of its kind, or of a form like "{linux,first-fit}".
   std::vector<std::string> choices() const;
@@ -100,7 +95,8 @@ struct Option {
   /// The line of help, with the default.
   std::string help_line() const;
 
-  constexpr Option with(std::string_view Option::* member, std::string_view value) const {
+  template <class T>
+  constexpr Option with(T Option::* member, T value) const {
     Option made = *this;
     made.*member = value;
     return made;

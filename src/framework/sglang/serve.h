@@ -14,12 +14,9 @@ Result<ServeAnswer> serve(const ServeRequest& request);
 
 /// SGLang's own spellings (srt/arg_groups/fields), beside those that all engines share.
 inline constexpr std::array kFlags{
-    ServeFlag{"--mem-fraction-static --gpu-memory-utilization",
-              "X",
-              "share of the free memory for weights and caches",
-              {},
-              {},
-              "by the device"},
+    ServeFlag{"--mem-fraction-static --gpu-memory-utilization", "X",
+              "share of the free memory for weights and caches"}
+        .by_default("by the device"),
     ServeFlag{"--context-length --max-model-len", "N", "tokens of prompt and answer"},
     ServeFlag{"--cpu-offload-gb", "X", "GiB of each rank's weights that lie in host memory"},
     ServeFlag{"--max-running-requests --max-num-seqs", "N", "requests at a time"},
@@ -27,19 +24,11 @@ inline constexpr std::array kFlags{
     ServeFlag{"--chunked-prefill-size --max-num-batched-tokens", "N",
               "tokens of one prefill step; -1: whole prompts"},
     ServeFlag{"--max-prefill-tokens", "N", "tokens of a batch of whole prompts"},
-    ServeFlag{"--page-size --block-size", "N", "tokens of a page", {}, {}, "1"},
-    ServeFlag{"--kv-cache-dtype",
-              "{auto,bfloat16,fp8_e4m3,fp8_e5m2,...}",
-              "of keys and values",
-              {},
-              {},
-              "auto"},
-    ServeFlag{"--dtype",
-              "{auto,bfloat16,float16,float32,...}",
-              "of weights and activations",
-              {},
-              {},
-              "auto"},
+    ServeFlag{"--page-size --block-size", "N", "tokens of a page"}.by_default("1"),
+    ServeFlag{"--kv-cache-dtype", "{auto,bfloat16,fp8_e4m3,fp8_e5m2,...}", "of keys and values"}
+        .by_default("auto"),
+    ServeFlag{"--dtype", "{auto,bfloat16,float16,float32,...}", "of weights and activations"}
+        .by_default("auto"),
     ServeFlag{"--quantization --quantize", "{fp8,...}", "of an unquantized checkpoint"},
     ServeFlag{"--tp-size --tensor-parallel-size --tp", "N", "ranks of tensor parallelism"},
     ServeFlag{"--pp-size --pipeline-parallel-size --pp", "N", "pipeline stages"},
@@ -56,15 +45,11 @@ inline constexpr std::array kFlags{
     ServeFlag{"--cuda-graph-backend-decode", "NAME", "disabled: none"},
     ServeFlag{"--cuda-graph-backend-prefill", "NAME", "disabled: none"},
     ServeFlag{"--disable-radix-cache", "", "no cache of prefixes"},
-    ServeFlag{"--swa-full-tokens-ratio",
-              "X",
-              "tokens of sliding layers per token of others",
-              {},
-              {},
-              "0.8"},
+    ServeFlag{"--swa-full-tokens-ratio", "X", "tokens of sliding layers per token of others"}
+        .by_default("0.8"),
     ServeFlag{"--disable-hybrid-swa-memory", "", "sliding layers are held as full ones"},
-    ServeFlag{
-        "--mamba-full-memory-ratio", "X", "states per byte of keys and values", {}, {}, "0.9"},
+    ServeFlag{"--mamba-full-memory-ratio", "X", "states per byte of keys and values"}.by_default(
+        "0.9"),
     ServeFlag{"--max-mamba-cache-size", "N", "slots of recurrent states"},
     ServeFlag{"--mamba-ssm-dtype", "TYPE", "of recurrent states"},
     ServeFlag{"--json-model-override-args", "JSON",
