@@ -77,6 +77,14 @@ struct Option {
   bool is_spelled(std::string_view word) const;
   bool is_switch() const { return form.empty(); }
   bool needs_value() const { return !form.empty() && form.front() != '['; }
+  /// It stands before what calls it: a constant's initialiser can only use a template whose body
+  /// was read before.
+  template <class T>
+  constexpr Option with(T Option::* member, T value) const {
+    Option made = *this;
+    made.*member = value;
+    return made;
+  }
   constexpr Option people_say(std::string_view words) const { return with(&Option::meant, words); }
   constexpr Option or_word(std::string_view other) const { return with(&Option::word, other); }
   constexpr Option by_default(std::string_view text) const {
@@ -94,13 +102,6 @@ struct Option {
   std::string help_text() const;
   /// The line of help, with the default.
   std::string help_line() const;
-
-  template <class T>
-  constexpr Option with(T Option::* member, T value) const {
-    Option made = *this;
-    made.*member = value;
-    return made;
-  }
 };
 
 /// The options that are taken at one place, in the order of the help.
