@@ -4,6 +4,7 @@
 // by then. An __init__ counts as returned as soon as the tree grows outside of its module.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "ghost/given.h"
@@ -34,6 +35,8 @@ class ModuleInit {
  protected:
   /// May be called more than once for one module.
   virtual void after_init(ModuleNode& module) = 0;
+  /// In after_init: how many modules the one that returned lies in, so 0 for the model itself.
+  std::size_t depth() const { return running_.size() - 1; }
 
  private:
   std::vector<ModuleNode*> running_;  ///< the innermost last

@@ -122,6 +122,18 @@ inline constexpr Change kExpertsSortOnce{
     "are added in place.",
     "integrations/moe.py:grouped_mm_experts_forward, _grouped_linear"};
 
+inline constexpr Change kDrawsInFloat{
+    Package::transformers,
+    {5, 8, 0},
+    "The first weights of a Linear of a half type are drawn in a float32 copy of it.",
+    "modeling_utils.py:PreTrainedModel._init_weights"};
+
+inline constexpr Change kDrawsInPlaceAgain{
+    Package::transformers,
+    {5, 9, 0},
+    "The first weights of a Linear are drawn in place, as before 5.8.",
+    "modeling_utils.py:PreTrainedModel._init_weights"};
+
 inline constexpr Change kDeltaRuleMasksOnce{
     Package::transformers,
     {5, 6, 0},

@@ -6,10 +6,13 @@
 #include "family/parts/classifiers.h"
 #include "family/registry.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch/float_draws.h"
 #include "framework/torch/freeze.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/lora.h"
+#include "ghost/given.h"
 #include "release/transformers_4_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::torch {
 namespace {
@@ -42,6 +45,18 @@ void count_buffers(const ModuleNode& node, StaticBytes& statics) {
   for (const ModuleNode* child : node.children) count_buffers(*child, statics);
 }
 
+/// The model that `build` makes, its first weights drawn as this release does. Where a library wraps
+/// __init__ already (zero.Init), its hooks stay alone.
+template <class Build>
+std::unique_ptr<family::PretrainedModel> drawn(const Build& build) {
+  if (!ghost::has(changes::kDrawsInFloat) || ghost::has(changes::kDrawsInPlaceAgain) ||
+      ghost::given_here<nn::ModuleInit>())
+    return build();
+  FloatDraws draws;
+  const nn::ModuleInitInForce in_force(draws);
+  return build();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
@@ -50,11 +65,12 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
   if (!family) return tl::unexpected(family.error());
   if (const auto there = family::check_is_there(**family, recipe.release); !there)
     return tl::unexpected(there.error());
-  std::unique_ptr<family::PretrainedModel> model =
-      (*family)->build(config, classifier_options(config, **family, recipe,
-                                                  {.dtype = recipe.parameter_dtype(),
-                                                   .attention = attention_of(recipe.attention),
-                                                   .expert_load = recipe.expert_load}));
+  std::unique_ptr<family::PretrainedModel> model = drawn([&] {
+    return (*family)->build(config, classifier_options(config, **family, recipe,
+                                                       {.dtype = recipe.parameter_dtype(),
+                                                        .attention = attention_of(recipe.attention),
+                                                        .expert_load = recipe.expert_load}));
+  });
   if (!model) return tl::unexpected(config.check().error());
   model->model_type = (*family)->model_type;
   return model;
