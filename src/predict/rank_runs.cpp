@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "predict/outside.h"
@@ -99,11 +100,14 @@ class RankRuns {
   /// Classes that run side by side, by their indices.
   using Wave = std::vector<std::size_t>;
 
-  /// All; or, of those whose layers are alike, those with the most in flight.
+  /// All; or, of those whose layers are alike, one of those with the most in flight.
   Wave first_wave() const {
     Wave wave;
+    std::set<int> known;
     for (std::size_t at = 0; at < classes_.size(); ++at)
-      if (!options_.fullest_only || !has_fuller_kin(at)) wave.push_back(at);
+      if (!options_.fullest_only ||
+          (!has_fuller_kin(at) && known.insert(classes_[at].layers_alike).second))
+        wave.push_back(at);
     return wave;
   }
 
@@ -114,26 +118,39 @@ class RankRuns {
     });
   }
 
-  /// Those that have next less in flight than the ones that ran last, unless these hold so little
-  /// that with less they could not be the fullest.
+  /// Beside each that ran last its equals in layers and in flight, which differ in how the
+  /// optimizer's shards are cut, and one of those with next less in flight; unless it holds so
+  /// little that they could not be the fullest.
   Wave next_wave(const Wave& last) {
     Wave wave;
-    std::map<int, std::int64_t> lasts;  // by layers_alike: in flight of those that ran last
-    for (const std::size_t at : last)
-      if (may_have_fuller_kin(at)) lasts[classes_[at].layers_alike] = classes_[at].in_flight;
-    for (const auto& [layers, before] : lasts) {
+    for (const std::size_t ran : last) {
+      const torch::RankClass& one = classes_[ran];
+      if (!is_first_of_its_kind(ran) || !may_have_fuller_kin(ran)) continue;
       std::int64_t next = -1;
-      for (const torch::RankClass& one : classes_)
-        if (one.layers_alike == layers && one.in_flight < before)
-          next = std::max(next, one.in_flight);
-      for (std::size_t at = 0; at < classes_.size(); ++at)
-        if (classes_[at].layers_alike == layers && classes_[at].in_flight == next && next >= 0)
-          wave.push_back(at);
+      for (const torch::RankClass& other : classes_)
+        if (other.layers_alike == one.layers_alike && other.in_flight < one.in_flight)
+          next = std::max(next, other.in_flight);
+      for (std::size_t at = 0; at < classes_.size(); ++at) {
+        const torch::RankClass& other = classes_[at];
+        if (outcomes_[at] || other.layers_alike != one.layers_alike) continue;
+        const bool is_less = next >= 0 && other.in_flight == next && is_first_of_its_kind(at);
+        if (other.in_flight == one.in_flight || is_less) wave.push_back(at);
+      }
     }
     return wave;
   }
 
-  /// A class with less in flight holds no more requested bytes than `at`, which ran. What the
+  /// Of the classes with the same layers and as many in flight.
+  bool is_first_of_its_kind(std::size_t at) const {
+    return std::none_of(classes_.begin(), classes_.begin() + static_cast<std::ptrdiff_t>(at),
+                        [&](const torch::RankClass& other) {
+                          return other.layers_alike == classes_[at].layers_alike &&
+                                 other.in_flight == classes_[at].in_flight;
+                        });
+  }
+
+  /// A class with less in flight holds no more requested bytes than `at`, which ran, and one whose
+  /// shards are cut otherwise holds as many but for their ends. What the
   /// allocator adds to them follows from how blocks fall into place, and no bound of it is known
   /// but that of a run: twice what the fullest rank has of it is allowed for.
   bool may_have_fuller_kin(std::size_t at) {

@@ -3,7 +3,7 @@
 // they have in flight; where none of that differs they are one program, reported under the number
 // of the first of them. Ranks of one stage differ in what the distributed optimizer gives them: a
 // slice of each bucket, which begins and ends somewhere within parameters. Equal pieces make equal
-// tapes. On hundreds of replicas nearly every slice is cut differently, though each holds the same
+// tapes, whichever parameters of a kind they are cut from. On hundreds of replicas nearly every slice is cut differently, though each holds the same
 // number of elements; then one of a stage stands for all (--rank runs the very rank).
 #include <algorithm>
 #include <array>
@@ -120,6 +120,23 @@ Pieces pieces_of(const Arguments& a, const std::vector<ParamAndGradBuffer>& buff
   return pieces;
 }
 
+/// What the optimizer makes tensors of, in the order of the buffers: of each piece that is not empty
+/// its buffer, what the optimizer asks about its parameter (MegatronOptimizer::add_main), its size.
+Pieces held_pieces(const std::vector<ParamAndGradBuffer>& buffers, const Pieces& pieces) {
+  Pieces held;
+  auto piece = pieces.begin();
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    for (const Parameter& parameter : buffers[i].parameters) {
+      const std::int64_t elements = *piece++;
+      if (elements <= 0) continue;
+      const int counted = parameter.copy || parameter.replica ? 0 : 1;
+      const int kind = counted + (parameter.decays ? 2 : 0) + (parameter.matrix ? 4 : 0);
+      held.insert(held.end(), {static_cast<std::int64_t>(i), kind, elements});
+    }
+  }
+  return held;
+}
+
 /// Some of the places, by their indices.
 using Group = std::vector<std::uint32_t>;
 
@@ -131,10 +148,21 @@ class StageClasses {
 
   /// `asked`: a place whose rank must be run itself, if any.
   std::vector<Group> classes(std::optional<std::uint32_t> asked) const {
-    std::vector<Group> found = by_pieces();
+    if (!sharded()) return {group_};
     const bool runs_one = asked && std::ranges::find(group_, *asked) != group_.end();
-    if (found.size() > kMostCuts && !runs_one) return {group_};
-    return found;
+    Rank rank(a_, 0);
+    const Chunks chunks = make_chunks(rank, all_[group_.front()].pp);
+    const std::vector<ParamAndGradBuffer> buffers = buffers_of(rank, chunks);
+    const std::map<Pieces, Group> cuts = by_pieces(buffers);
+    if (cuts.size() > kMostCuts && !runs_one) return {group_};
+    std::map<Pieces, Group> alike;
+    for (const auto& [pieces, places] : cuts) {
+      Group& same = alike[a_.layer_wise ? pieces : held_pieces(buffers, pieces)];
+      same.insert(same.end(), places.begin(), places.end());
+    }
+    std::vector<Group> groups;
+    for (auto& [pieces, group] : alike) groups.push_back(std::move(group));
+    return groups;
   }
 
  private:
@@ -142,21 +170,15 @@ class StageClasses {
     return (a_.use_distributed_optimizer || a_.layer_wise) && group_.size() > 1;
   }
 
-  std::vector<Group> by_pieces() const {
-    if (!sharded()) return {group_};
+  std::map<Pieces, Group> by_pieces(const std::vector<ParamAndGradBuffer>& buffers) const {
     std::map<std::array<std::int64_t, 2>, Group> by_shard;
     for (const std::uint32_t place : group_) by_shard[all_[place].shard].push_back(place);
-    Rank rank(a_, 0);
-    const Chunks chunks = make_chunks(rank, all_[group_.front()].pp);
-    const std::vector<ParamAndGradBuffer> buffers = buffers_of(rank, chunks);
     std::map<Pieces, Group> found;
     for (const auto& [shard, places] : by_shard) {
       Group& same = found[pieces_of(a_, buffers, all_[places.front()])];
       same.insert(same.end(), places.begin(), places.end());
     }
-    std::vector<Group> groups;
-    for (auto& [pieces, group] : found) groups.push_back(std::move(group));
-    return groups;
+    return found;
   }
 
   const Arguments& a_;
