@@ -18,6 +18,13 @@ Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedVal
   return ask(std::move(*asked));
 }
 
+Result<Confirmed> Confirmation::until_too_large(const Reading& reading,
+                                                const NamedValues& layout) const {
+  Result<TrainRecipe> asked = recipe(reading, layout);
+  if (!asked) return tl::unexpected(asked.error());
+  return ask(std::move(*asked), true);
+}
+
 Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValues& layout,
                                          std::int64_t rank) const {
   Result<TrainRecipe> asked = recipe(reading, layout);
@@ -26,10 +33,13 @@ Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValu
   return ask(std::move(*asked));
 }
 
-Result<Confirmed> Confirmation::ask(TrainRecipe recipe) const {
-  Result<TrainAnswer> answer =
-      predict_train(model_, recipe, device_,
-                    {.largest = 0, .advise = false, .fullest_only = true, .workers = workers_});
+Result<Confirmed> Confirmation::ask(TrainRecipe recipe, bool until_too_large) const {
+  Result<TrainAnswer> answer = predict_train(model_, recipe, device_,
+                                             {.largest = 0,
+                                              .advise = false,
+                                              .fullest_only = true,
+                                              .until_too_large = until_too_large,
+                                              .workers = workers_});
   if (!answer) return tl::unexpected(answer.error());
   Prediction& p = answer->prediction;
   Confirmed found;

@@ -24,6 +24,10 @@ struct Confirmed {
   std::vector<Setting> workload;
   std::optional<DeviceSummary> device;
   std::vector<std::string> warnings;
+
+  /// It fits only while cached segments go back in every step.
+  bool gives_back() const { return within_limit_bytes != peak_device_bytes; }
+  bool fits_well() const { return fits && verdict == VerdictWord::fits && !gives_back(); }
 };
 
 class Confirmation {
@@ -34,12 +38,15 @@ class Confirmation {
   Result<TrainRecipe> recipe(const Reading& reading, const NamedValues& layout) const;
   /// Answers for every distinct rank.
   Result<Confirmed> all_ranks(const Reading& reading, const NamedValues& layout) const;
+  /// The same, but no more ranks are run once one needs more than the device has. A layout that
+  /// fits well was answered for every rank.
+  Result<Confirmed> until_too_large(const Reading& reading, const NamedValues& layout) const;
   /// Answers for one rank. If that rank does not fit, neither does the layout.
   Result<Confirmed> one_rank(const Reading& reading, const NamedValues& layout,
                              std::int64_t rank) const;
 
  private:
-  Result<Confirmed> ask(TrainRecipe recipe) const;
+  Result<Confirmed> ask(TrainRecipe recipe, bool until_too_large = false) const;
 
   const ModelRequest& model_;
   const DeviceSetup& device_;

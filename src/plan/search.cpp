@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <span>
 
 #include <fmt/format.h>
@@ -137,13 +138,18 @@ class Search {
   std::size_t confirm(const Entry& entry) {
     const NamedValues layout = entry.field->space->layout(entry.candidate);
     ++answer_.confirmed;
-    if (const auto ended = look_at_ends(entry, layout)) return *ended;
-    const auto exactly = confirmation_.all_ranks(entry.field->reading, layout);
+    auto exactly = confirmation_.until_too_large(entry.field->reading, layout);
     if (!exactly) {
       if (refused_.empty()) refused_ = exactly.error().line();
       return 0;
     }
     if (!exactly->fits) return refuse(entry, *exactly);
+    if (!exactly->fits_well() && tight_ >= kOfTight) return 0;
+    if (exactly->gives_back()) {
+      exactly = confirmation_.all_ranks(entry.field->reading, layout);
+      if (!exactly) return 0;
+      if (!exactly->fits) return refuse(entry, *exactly);
+    }
     PlanRow row = row_of(entry, layout, &*exactly);
     const bool fits_well = row.fits_well();
     remember(*exactly);
@@ -153,21 +159,6 @@ class Search {
     }
     report_progress();
     return fits_well ? 1 : 0;
-  }
-
-  /// A pipeline's first rank holds the most micro-batches, its last one the logits: each is one of
-  /// many that would be run, and where it does not fit, nothing does. Nothing where both fit.
-  std::optional<std::size_t> look_at_ends(const Entry& entry, const NamedValues& layout) {
-    if (entry.candidate.sizes.pp < 4) return std::nullopt;
-    for (const std::int64_t rank : {std::int64_t{0}, entry.candidate.sizes.gpus - 1}) {
-      const auto alone = confirmation_.one_rank(entry.field->reading, layout, rank);
-      if (!alone) return std::nullopt;
-      if (!alone->fits) return refuse(entry, *alone);
-      const bool fits_well = alone->verdict == VerdictWord::fits &&
-                             alone->within_limit_bytes == alone->peak_device_bytes;
-      if (!fits_well && tight_ >= kOfTight) return 0;
-    }
-    return std::nullopt;
   }
 
   std::size_t refuse(const Entry& entry, const Confirmed& exactly) {
@@ -246,22 +237,30 @@ class Search {
     return {};
   }
 
-  /// Of the plans that would be better than the best shown the one that lacks least.
+  /// Of the plans that would be better than the best shown the one that lacks least. What a plan was
+  /// found to lack when it was refused is the least that it lacks.
   void find_why_not() {
-    const Failed* nearest = nullptr;
-    for (const Failed& failed : failed_) {
-      const bool better =
-          rows_.empty() || failed.entry->candidate.seconds < rows_.front().step_seconds.mid;
-      if (better && (!nearest || failed.exactly.headroom_bytes > nearest->exactly.headroom_bytes))
-        nearest = &failed;
+    if (!rows_.empty() && rows_.front().fits == false) return;
+    std::vector<const Failed*> better;
+    for (const Failed& failed : failed_)
+      if (rows_.empty() || failed.entry->candidate.seconds < rows_.front().step_seconds.mid)
+        better.push_back(&failed);
+    std::ranges::stable_sort(better, std::ranges::greater(),
+                             [](const Failed* f) { return f->exactly.headroom_bytes; });
+    Failed nearest;
+    for (const Failed* failed : better) {
+      if (nearest.entry && nearest.exactly.headroom_bytes >= failed->exactly.headroom_bytes) break;
+      const Field& field = *failed->entry->field;
+      const auto all =
+          confirmation_.all_ranks(field.reading, field.space->layout(failed->entry->candidate));
+      const Confirmed& exactly = all ? *all : failed->exactly;
+      if (!nearest.entry || exactly.headroom_bytes > nearest.exactly.headroom_bytes)
+        nearest = {failed->entry, exactly};
     }
-    if (!nearest || (!rows_.empty() && rows_.front().fits == false)) return;
-    const Entry& entry = *nearest->entry;
-    const NamedValues layout = entry.field->space->layout(entry.candidate);
-    const auto all = confirmation_.all_ranks(entry.field->reading, layout);
-    const Confirmed& exactly = all ? *all : nearest->exactly;
-    answer_.why_not.push_back(
-        {row_of(entry, layout, &exactly), -exactly.headroom_bytes, exactly.peak_rank});
+    if (!nearest.entry) return;
+    const NamedValues layout = nearest.entry->field->space->layout(nearest.entry->candidate);
+    answer_.why_not.push_back({row_of(*nearest.entry, layout, &nearest.exactly),
+                               -nearest.exactly.headroom_bytes, nearest.exactly.peak_rank});
   }
 
   struct Expected {

@@ -50,6 +50,18 @@ void put_in_order(std::vector<RankReport>& reports) {
   std::rotate(last, last + 1, reports.end());
 }
 
+/// The highest level of requested bytes: no allocator takes less.
+Bytes most_requested(const Tape& tape) {
+  Bytes level = 0, highest = 0;
+  for (const Event& event : tape.events) {
+    if (event.kind == EventKind::alloc)
+      highest = std::max(highest, level += tape.requested[event.block]);
+    else if (event.kind == EventKind::free)
+      level -= tape.requested[event.block];
+  }
+  return highest;
+}
+
 /// The ranks of a training, one of each kind.
 class RankRuns {
  public:
@@ -71,6 +83,7 @@ class RankRuns {
       });
       for (const std::size_t at : wave)
         if (!*outcomes_[at]) return tl::unexpected(outcomes_[at]->error());
+      if (options_.until_too_large && is_too_large(fullest().rank->play.highest.reserved)) break;
     }
     for (std::optional<Result<RankReport>>& outcome : outcomes_)
       if (outcome) add_report(reports, std::move(**outcome));
@@ -95,6 +108,11 @@ class RankRuns {
     for (Candidate& one : fullest_)
       if (one.is_fuller_than(*found)) found = &one;
     return *found;
+  }
+
+  bool is_too_large(Bytes bytes) const {
+    const std::optional<Bytes> total = device_.total_bytes();
+    return total && bytes > *total - device_.context_bytes();
   }
 
   /// Classes that run side by side, by their indices.
@@ -164,15 +182,26 @@ class RankRuns {
     Result<torch::TrainRun> run =
         run_plan(plan_, config_, device_traits(device_), alike.ranks.front());
     if (!run) return tl::unexpected(run.error());
-    StepPlay play = play_program(run->tape, device_, {}, measured_, options_.trace);
+    StepPlay play;
+    const Bytes requested = options_.until_too_large ? most_requested(run->tape) : 0;
+    const bool cannot_fit = is_too_large(requested);
+    if (cannot_fit)
+      play.highest = {.requested = requested, .allocated = requested, .reserved = requested};
+    else
+      play = play_program(run->tape, device_, {}, measured_, options_.trace);
     if (play.before.out_of_memory || play.step.out_of_memory)
       return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
                        "check the sizes of the model and of the batch");
     RankReport report = rank_report(*run, play, device_.context_bytes(), options_.largest);
+    if (cannot_fit) {
+      report.peak = play.highest;
+      report.peak_device_bytes = requested + device_.context_bytes();
+    }
     report.ranks = alike.ranks;
     report.stage = alike.stage;
     report.outside = outside_memory(plan_.common, device_);
-    Candidate mine{FullestRank{std::move(*run), std::move(play)}, report.peak_device_bytes, at};
+    Candidate mine{FullestRank{std::move(*run), std::move(play), cannot_fit},
+                   report.peak_device_bytes, at};
     if (mine.is_fuller_than(fullest)) fullest = std::move(mine);
     return report;
   }

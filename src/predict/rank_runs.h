@@ -21,6 +21,8 @@ inline constexpr int kMeasuredStep = torch::kSteps - 1;
 struct FullestRank {
   torch::TrainRun run;
   StepPlay play;
+  /// It requests more than the device has, so it was not played (PredictOptions::until_too_large).
+  bool cannot_fit = false;
 };
 
 /// Runs one rank of each kind and fills `reports`, sorted with the fullest rank first, except that

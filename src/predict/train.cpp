@@ -44,6 +44,26 @@ ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
           .of_one_rank = dialect_of(recipe).counts_one_rank && recipe.layout.gpus > 1};
 }
 
+/// A rank requests more than the device has.
+void refuse(Prediction& prediction, const DeviceSetup& device, const RankReport& rank) {
+  prediction.fits = false;
+  prediction.verdict = VerdictWord::does_not_fit;
+  prediction.headroom_bytes = *device.total_bytes() - rank.peak_device_bytes;
+}
+
+/// The bounds about the fullest rank.
+Result<void> widen(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
+                   const DeviceSetup& device, const torch::TrainRun& run, const RankReport& peak) {
+  bounds = bounds_of(run, device, peak);
+  if (auto done = widen_by_compile(bounds, config, recipe, {.device = device, .rank = peak}); !done)
+    return done;
+  if (auto done = widen_by_evaluation(bounds, config, recipe, device); !done) return done;
+  if (auto done = widen_by_routing(bounds, config, recipe, device, peak); !done) return done;
+  widen_by_releases(bounds, config, recipe, device);
+  widen_by_not_modelled(bounds, recipe, peak);
+  return {};
+}
+
 void judge(Prediction& prediction, const torch::TrainRun& run, const DeviceSetup& device,
            const StepPlay& play) {
   const std::optional<Bytes> total = device.total_bytes();
@@ -104,18 +124,6 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.releases = releases_in_words(recipe);
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device);
-  prediction.bounds = bounds_of(*run, device, peak);
-  if (const auto done = widen_by_compile(prediction.bounds, model.config, recipe,
-                                         {.device = device, .rank = peak});
-      !done)
-    return tl::unexpected(done.error());
-  if (const auto done = widen_by_evaluation(prediction.bounds, model.config, recipe, device); !done)
-    return tl::unexpected(done.error());
-  if (const auto done = widen_by_routing(prediction.bounds, model.config, recipe, device, peak);
-      !done)
-    return tl::unexpected(done.error());
-  widen_by_releases(prediction.bounds, model.config, recipe, device);
-  widen_by_not_modelled(prediction.bounds, recipe, peak);
   add_train_warnings(model, recipe, prediction.warnings);
   std::ranges::move(release_warnings(recipe), std::back_inserter(prediction.warnings));
   if (std::string said = compile_warning(recipe); !said.empty())
@@ -128,6 +136,12 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   if (!device.gpu)
     prediction.warnings.push_back(
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
+  if (fullest->cannot_fit) {
+    refuse(prediction, device, peak);
+    return answer;
+  }
+  if (const auto done = widen(prediction.bounds, model.config, recipe, device, *run, peak); !done)
+    return tl::unexpected(done.error());
   judge(prediction, *run, device, play);
   if (options.advise && options.command && prediction.fits == false)
     add_advice(model, recipe, device, options, prediction);

@@ -48,7 +48,10 @@ struct PredictOptions {
   bool trace = false;         ///< keep what reports that draw time need
   bool advise = true;         ///< look for what would make it fit, when it does not
   bool fullest_only = false;  ///< leave ranks out that hold less than the fullest one by far
-  Workers workers = {};       ///< who run the ranks, and try what would fit
+  /// No more ranks are run after some that need more than the device has. One that requests more
+  /// than that is not played: then the answer says by how much, and has no bounds.
+  bool until_too_large = false;
+  Workers workers = {};                   ///< who run the ranks, and try what would fit
   const CommandWords* command = nullptr;  ///< without it there is no advice
 };
 
