@@ -3,7 +3,9 @@
 // Megatron's schedules over models, layouts and options drawn at random.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,6 +58,15 @@ TrainRecipe recipe_of(Draw& draw, std::string& said) {
   return recipe;
 }
 
+/// How many forwards of micro-batches, those of each chunk, the last step begins.
+std::int64_t forwards_of_last_step(const Tape& tape) {
+  std::set<std::pair<int, int>> found;
+  for (const Mark& mark : tape.marks)
+    if (mark.phase == Phase::forward && mark.step == torch::kSteps - 1)
+      found.emplace(mark.micro_batch, mark.stage);
+  return static_cast<std::int64_t>(found.size());
+}
+
 TEST(EqualMicroBatches, AreWrittenAsTheyAreRun) {
   int compared = 0, written_down = 0;
   for (unsigned seed = 0; seed < 120; ++seed) {
@@ -78,6 +89,9 @@ TEST(EqualMicroBatches, AreWrittenAsTheyAreRun) {
     if (written->layers_differ) continue;  // made again with all run
     ++written_down;
     expect_same(all->tape, written->tape);
+    EXPECT_EQ(written->rounds_not_followed, 0);
+    EXPECT_GE(forwards_of_last_step(written->tape),
+              recipe.gradient_accumulation * recipe.layout.vpp.value_or(1));
     if (HasFailure()) return;
   }
   EXPECT_GT(compared, 60);

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "framework/megatron/interleaved.h"
+#include "framework/megatron/place.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
@@ -14,8 +15,10 @@ namespace {
 
 using ghost::empty;
 
-/// Micro-batches beyond those in flight repeat what was; so many more are run at most.
-constexpr std::int64_t kMostRepeats = 16;
+/// So many layers are run forward and backward in rounds of a step at most, but of few rounds all:
+/// the tape of a step is then some hundred megabytes.
+constexpr std::int64_t kMostLayerRounds = 16384;
+constexpr std::int64_t kFewestRounds = 16;
 
 /// The fewest micro-batches of which some can be like those before them.
 constexpr std::int64_t kFewestAlike = 5;
@@ -58,8 +61,10 @@ Tensor Schedule::received() const {
 }
 
 std::int64_t rounds_not_followed(const Arguments& a, std::int64_t pp_rank) {
-  if (a.pp == 1 || a.vpp > 1) return 0;
-  return std::max<std::int64_t>(0, a.num_microbatches - (a.pp - pp_rank - 1) - kMostRepeats);
+  if (a.vpp > 1) return 0;
+  const std::int64_t layers = std::max<std::int64_t>(1, chunks_of(a, pp_rank).front().layers);
+  const std::int64_t followed = std::max(kFewestRounds, kMostLayerRounds / layers);
+  return std::max<std::int64_t>(0, a.num_microbatches - (a.pp - pp_rank - 1) - followed);
 }
 
 void Schedule::mark(Phase phase, const Moment& at) {
@@ -116,8 +121,8 @@ Tensor Schedule::backward(std::size_t chunk, const InFlight& flight, const Tenso
 }
 
 void Schedule::without_pipelining(int step) {
-  const std::int64_t count = std::min(rank_.a.num_microbatches, kMostRepeats);
-  skipped_ = rank_.a.num_microbatches - count;
+  skipped_ = rounds_not_followed(rank_.a, pp_rank_);
+  const std::int64_t count = rank_.a.num_microbatches - skipped_;
   InFlight current;
   for (std::int64_t i = 0; i < count; ++i) {
     current = forward(0, {}, {step, i, 0, i + 1 == count});

@@ -13,9 +13,10 @@
 
 namespace memtape::megatron {
 
-/// How many micro-batches of one stage's 1F1B are not followed: those after the sixteenth round of
-/// forward and backward, whose tensors live in the same order. The allocator may still put them
-/// elsewhere than those before. Interleaved stages follow all.
+/// How many micro-batches of one stage's 1F1B are not followed, because there are thousands. Their
+/// tensors live in the order of those before, but the allocator may put them elsewhere: blocks of
+/// several sizes move round their places at their own pace, and seldom come to lie as they lay.
+/// Interleaved stages follow all.
 std::int64_t rounds_not_followed(const Arguments& a, std::int64_t pp_rank);
 
 class Schedule {
