@@ -10,13 +10,19 @@
 namespace memtape::plan {
 namespace {
 
-/// How much is made again: the more, the less is kept.
-int made_again(Checkpointing checkpointing) {
-  if (checkpointing == Checkpointing::none) return 0;
-  return checkpointing == Checkpointing::selective ? 1 : 2;
+/// Whether `a` keeps all that `b` keeps. Modules that are made again hold buffers of their own, so
+/// that some of them may need more than none of them.
+bool makes_no_more_again(const Candidate& a, const Candidate& b) {
+  const bool b_makes_all =
+      b.checkpointing != Checkpointing::none && b.checkpointing != Checkpointing::selective;
+  return a.checkpointing == b.checkpointing || b_makes_all;
 }
 
-std::int64_t in_flight(const Sizes& s) { return std::min(s.micro_batches, s.pp); }
+/// Micro-batches of which a rank holds something. With virtual stages it starts those of two
+/// rounds before its first backward. Where there are several, gradients wait for the last one.
+std::int64_t in_flight(const Sizes& s) {
+  return std::min(s.micro_batches, std::max<std::int64_t>(2, s.vpp > 1 ? 2 * s.pp : s.pp));
+}
 
 void add(std::string& out, std::string_view part) {
   if (!out.empty()) out += " · ";
@@ -69,7 +75,7 @@ bool needs_no_less(const Candidate& a, const Candidate& b) {
                     x.gpus == y.gpus && x.tp == y.tp && x.cp == y.cp && x.pp == y.pp &&
                     x.vpp == y.vpp && x.ep == y.ep && x.etp == y.etp && x.zero == y.zero;
   return same && x.micro_batch >= y.micro_batch && in_flight(x) >= in_flight(y) &&
-         made_again(a.checkpointing) <= made_again(b.checkpointing);
+         makes_no_more_again(a, b);
 }
 
 std::string in_words(const Candidate& c) {
@@ -80,7 +86,8 @@ std::string in_words(const Candidate& c) {
   add_size(out, "pp", s.pp);
   add_size(out, "vpp", s.vpp);
   add_size(out, "ep", s.ep);
-  if (s.ep > 1 && s.etp != s.tp) add(out, fmt::format("etp {}", s.etp));
+  if (c.framework->experts_follow_tensor_ranks && s.etp != s.tp)
+    add(out, fmt::format("etp {}", s.etp));
   if (c.sharding == Sharding::fsdp) add(out, fmt::format("shard {}", s.dp));
   if (c.sharding == Sharding::grads_kept) add(out, fmt::format("shard {}, kept whole", s.dp));
   if (c.sharding == Sharding::reduced_each)

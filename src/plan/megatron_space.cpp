@@ -39,16 +39,16 @@ class MegatronSpace : public Space {
     const Sizes& s = c.sizes;
     const bool has_experts = job_.facts.experts > 0;
     switch (axis) {
-      case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
+      case Axis::tp: return divisors(job_.gpus, job_.per_node);
       case Axis::cp:
-        return powers_of_two(
-            std::clamp<std::int64_t>(job_.sequence / kMegatronLeastTokens, 1, job_.gpus / s.tp));
+        return divisors(job_.gpus / s.tp,
+                        std::max<std::int64_t>(1, job_.sequence / kMegatronLeastTokens));
       case Axis::pp: return stages(job_.gpus / (s.tp * s.cp));
       case Axis::vpp: return chunks(s);
-      case Axis::ep: return has_experts ? powers_of_two(job_.facts.experts) : one();
+      case Axis::ep: return has_experts ? divisors(job_.facts.experts, job_.gpus / s.pp) : one();
       case Axis::etp:
-        if (!has_experts || s.tp == 1) return {has_experts ? 1 : s.tp};
-        return {1, s.tp};
+        if (!has_experts) return {s.tp};
+        return divisors(std::max<std::int64_t>(1, job_.gpus / (s.pp * s.ep)), job_.per_node);
       case Axis::dp: return {s.dp};
       case Axis::zero: return {s.dp * s.cp > 1 ? 1 : 0};
       case Axis::micro_batch: return micro_batches(job_, c, kMegatronMostMicroBatch);

@@ -101,19 +101,18 @@ std::unique_ptr<Space> space_of(const Job& job) {
   return nullptr;
 }
 
-std::vector<std::int64_t> powers_of_two(std::int64_t most) {
+std::vector<std::int64_t> divisors(std::int64_t whole, std::int64_t most) {
   std::vector<std::int64_t> found;
-  for (std::int64_t n = 1; n <= most; n *= 2) found.push_back(n);
+  for (std::int64_t n = 1; n <= std::min(whole, most); ++n)
+    if (whole % n == 0) found.push_back(n);
   return found;
 }
 
 std::vector<std::int64_t> micro_batches(const Job& job, const Candidate& so_far,
                                         std::int64_t most) {
-  std::vector<std::int64_t> found;
-  for (const std::int64_t n : powers_of_two(most))
-    if (job.global_batch % (n * so_far.sizes.dp) == 0) found.push_back(n);
-  if (found.empty()) found.push_back(1);  // which is refused with the reason
-  return found;
+  const std::int64_t each = job.global_batch / so_far.sizes.dp;
+  if (each * so_far.sizes.dp != job.global_batch || each == 0) return {1};  // refused with a reason
+  return divisors(each, most);
 }
 
 std::string refuses_batch(const Job& job, const Candidate& with) {

@@ -78,8 +78,8 @@ struct Points {
 };
 Points points_of(const Space& space, const Job& job);
 
-/// 1, 2, 4 ... up to `most`.
-std::vector<std::int64_t> powers_of_two(std::int64_t most);
+/// The divisors of `whole` up to `most`, the smallest first.
+std::vector<std::int64_t> divisors(std::int64_t whole, std::int64_t most);
 /// The sizes of a micro-batch that the global batch allows, up to `most`.
 std::vector<std::int64_t> micro_batches(const Job& job, const Candidate& so_far, std::int64_t most);
 /// Why a micro-batch does not fit into the global batch; else "".

@@ -29,13 +29,13 @@ class TorchtitanSpace : public Space {
   std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
     const Sizes& s = c.sizes;
     switch (axis) {
-      case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
+      case Axis::tp: return divisors(job_.gpus, job_.per_node);
       case Axis::cp:
-        return powers_of_two(
-            std::clamp<std::int64_t>(job_.sequence / kTitanLeastTokens, 1, job_.gpus / s.tp));
+        return divisors(job_.gpus / s.tp,
+                        std::max<std::int64_t>(1, job_.sequence / kTitanLeastTokens));
       case Axis::ep:
         if (job_.facts.experts == 0) return {1};
-        return powers_of_two(std::min(job_.facts.experts, job_.gpus / s.tp));
+        return divisors(job_.facts.experts, job_.gpus / s.tp);
       case Axis::dp: return {s.dp};
       case Axis::sharding:
         if (job_.gpus > job_.per_node && !job_.says("strategy"))

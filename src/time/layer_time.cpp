@@ -29,6 +29,12 @@ constexpr double kOpsOfDispatch = 70;
 
 double layer_double(std::int64_t x) { return static_cast<double>(x); }
 
+/// Of the ranks that share an expert's width, those whose tokens are not the same: tensor parallel
+/// ranks that do not cut the sequence all have the same ones.
+std::int64_t ranks_with_other_tokens(const TrainSetup& s) {
+  return s.sequence_parallel ? s.etp : std::max<std::int64_t>(s.etp / s.tp, 1);
+}
+
 std::int64_t cut_layer(std::int64_t x, std::int64_t ranks) {
   return std::max<std::int64_t>((x + ranks - 1) / ranks, 1);
 }
@@ -293,9 +299,9 @@ void LayerClock::dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const
   t.backward.elementwise += kernels_.elementwise(3 * bytes + 2 * bytes);
   t.forward.kernels += kOpsOfDispatch;
   t.backward.kernels += kOpsOfDispatch;
-  if (s.etp > 1 && s.sequence_parallel) {  // each cut of an expert needs all of its tokens
+  if (ranks_with_other_tokens(s) > 1) {  // each cut of an expert needs all of its tokens
     const Group cuts = Group::strided(s.etp, 1, kernels_.machine().domain);
-    const double whole = bytes * layer_double(s.etp);
+    const double whole = bytes * layer_double(ranks_with_other_tokens(s));
     const double both = collectives_.seconds(Message::all_gather, whole, cuts) +
                         collectives_.seconds(Message::reduce_scatter, whole, cuts);
     t.forward.tp += both;
@@ -326,7 +332,7 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   const auto width = layer_double(cut_layer(m.expert_width, s.etp));
   // A rank gets as many picks as it sends, and those of the ranks that share its experts.
   const double picks =
-      z.own_tokens * layer_double(m.top_k) * (s.sequence_parallel ? layer_double(s.etp) : 1.0);
+      z.own_tokens * layer_double(m.top_k) * layer_double(ranks_with_other_tokens(s));
   const double each = std::max(picks / local, 1.0);
   const double matrices = m.gated ? 2 : 1;
   const auto gemm = [&](double rows, double n, double k) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one candidate that does not fit says of others.
+#include "plan/candidate.h"
+
+#include <gtest/gtest.h>
+
+namespace memtape::plan {
+namespace {
+
+Candidate with(std::int64_t micro_batch, std::int64_t micro_batches) {
+  Candidate c;
+  c.sizes.micro_batch = micro_batch;
+  c.sizes.micro_batches = micro_batches;
+  return c;
+}
+
+TEST(NeedsNoLess, HoldsForLargerMicroBatchesOfWhichThereAreSeveral) {
+  EXPECT_TRUE(needs_no_less(with(2, 4), with(1, 8)));
+  EXPECT_FALSE(needs_no_less(with(1, 8), with(2, 4)));
+}
+
+/// Whole gradients that wait for the last of several micro-batches are not there where it is one.
+TEST(NeedsNoLess, DoesNotHoldForTheOneMicroBatchOfAStep) {
+  EXPECT_FALSE(needs_no_less(with(8, 1), with(1, 8)));
+  EXPECT_TRUE(needs_no_less(with(8, 1), with(4, 1)));
+}
+
+/// Some modules made again need buffers that are not there where none is.
+TEST(NeedsNoLess, HoldsBesideWholeLayersMadeAgainAlone) {
+  Candidate none = with(1, 1), some = none, all = none;
+  some.checkpointing = Checkpointing::selective;
+  all.checkpointing = Checkpointing::full;
+  EXPECT_TRUE(needs_no_less(none, all));
+  EXPECT_TRUE(needs_no_less(some, all));
+  EXPECT_FALSE(needs_no_less(none, some));
+  EXPECT_FALSE(needs_no_less(all, none));
+}
+
+/// Interleaved stages start chunks of a second round before their first backward.
+TEST(NeedsNoLess, CountsTwoRoundsOfInterleavedStages) {
+  Candidate one_round = with(1, 4), two_rounds = with(1, 8);
+  one_round.sizes.pp = two_rounds.sizes.pp = 4;
+  EXPECT_TRUE(needs_no_less(one_round, two_rounds));
+  one_round.sizes.vpp = two_rounds.sizes.vpp = 2;
+  EXPECT_FALSE(needs_no_less(one_round, two_rounds));
+}
+
+}  // namespace
+}  // namespace memtape::plan
