@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/comma_list.h"
 #include "framework/dialects.h"
 
 namespace memtape::plan {
@@ -15,7 +17,7 @@ namespace {
 bool makes_no_more_again(const Candidate& a, const Candidate& b) {
   const bool b_makes_all =
       b.checkpointing != Checkpointing::none && b.checkpointing != Checkpointing::selective;
-  return a.checkpointing == b.checkpointing || b_makes_all;
+  return (a.checkpointing == b.checkpointing && a.modules == b.modules) || b_makes_all;
 }
 
 /// Micro-batches of which a rank holds something. With virtual stages it starts those of two
@@ -49,7 +51,8 @@ std::string_view option_of(Axis axis) {
                                                          "method",
                                                          "sharding",
                                                          "offload",
-                                                         "optim"};
+                                                         "optim",
+                                                         "recompute-modules"};
   return kOptions.at(static_cast<std::size_t>(axis));
 }
 
@@ -104,6 +107,7 @@ std::string in_words(const Candidate& c) {
   if (c.checkpointing != Checkpointing::none)
     add(out,
         c.checkpointing == Checkpointing::selective ? "selective recompute" : "full recompute");
+  if (!c.modules.empty()) out += fmt::format(" of {}", fmt::join(split_at_commas(c.modules), ", "));
   return out;
 }
 

@@ -28,9 +28,10 @@ enum class Axis : std::uint8_t {
   method,
   sharding,
   offload,
-  optim
+  optim,
+  modules
 };
-constexpr std::size_t kAxes = 14;
+constexpr std::size_t kAxes = 15;
 
 /// The option that fixes an axis: "micro-batch-size".
 std::string_view option_of(Axis axis);
@@ -53,6 +54,8 @@ struct Candidate {
   const Framework* framework = nullptr;
   Sizes sizes;
   Checkpointing checkpointing = Checkpointing::none;
+  /// What selective recomputation makes again, "layernorm,moe_act"; "": what it does if not told.
+  std::string_view modules;
   Method method = Method::full;
   Sharding sharding = Sharding::none;
   Offload offload = Offload::none;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "framework/megatron/step_habits.h"
 #include "framework/torch/train_loop.h"
 #include "ghost/device_traits.h"
 #include "predict/program.h"
@@ -32,8 +33,8 @@ Bytes rise_of_step(const Tape& tape) {
 
 std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind) const {
   const Sizes& s = c.sizes;
-  const auto [at, is_new] =
-      known_.try_emplace(Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, kind});
+  const auto [at, is_new] = known_.try_emplace(
+      Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, c.modules, kind});
   if (is_new) at->second = measured(c, kind);
   return at->second;
 }
@@ -64,6 +65,10 @@ std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind,
   recipe.checkpointing = c.checkpointing;
   recipe.gradient_accumulation = 1;
   recipe.global_batch_size.reset();
+  if (!c.modules.empty()) {
+    const std::string said = "{" + megatron::recompute_modules_member(c.modules) + "}";
+    if (!recipe.framework->strategy(said, recipe)) return std::nullopt;
+  }
   const auto run = run_program(small, recipe, job_.device);
   if (!run) return std::nullopt;
   return Step{run->statics.parameters, rise_of_step(run->tape)};

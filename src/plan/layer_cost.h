@@ -29,6 +29,7 @@ class LayerCosts {
   struct Key {
     std::int64_t tp, cp, ep, etp, micro_batch;
     Checkpointing checkpointing;
+    std::string_view modules;
     Kind kind;
     auto operator<=>(const Key&) const = default;
   };

@@ -3,13 +3,16 @@
 // (framework/megatron/arguments), once for each pair of sizes that depend on each other.
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "framework/dialects.h"
 #include "framework/megatron/arguments.h"
+#include "framework/megatron/layers_per_stage.h"
+#include "framework/megatron/step_habits.h"
 #include "plan/layer_cost.h"
 #include "plan/spaces.h"
 #include "workload/train_options.h"
@@ -19,7 +22,7 @@ namespace {
 
 constexpr auto kMegatronOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp,
-                         Axis::zero, Axis::micro_batch, Axis::checkpointing});
+                         Axis::zero, Axis::micro_batch, Axis::checkpointing, Axis::modules});
 /// A ring of keys and values cuts a sequence into two pieces a rank; with fewer tokens than these
 /// a piece would be less than a tile of the attention kernels (128 rows).
 constexpr std::int64_t kMegatronLeastTokens = 256;
@@ -27,7 +30,7 @@ constexpr std::int64_t kMegatronMostMicroBatch = 16;
 /// Messages that travel under the computation, as Megatron-LM's own examples and Megatron-Bridge's
 /// recipes have it.
 constexpr const char* kOverlap =
-    R"({"ddp": {"overlap_grad_reduce": true, "overlap_param_gather": true}})";
+    R"("ddp": {"overlap_grad_reduce": true, "overlap_param_gather": true})";
 
 class MegatronSpace : public Space {
  public:
@@ -47,14 +50,17 @@ class MegatronSpace : public Space {
       case Axis::vpp: return chunks(s);
       case Axis::ep: return has_experts ? divisors(job_.facts.experts, job_.gpus / s.pp) : one();
       case Axis::etp:
-        if (!has_experts) return {s.tp};
-        return divisors(std::max<std::int64_t>(1, job_.gpus / (s.pp * s.ep)), job_.per_node);
+        if (!has_experts || s.tp == 1) return {has_experts ? 1 : s.tp};
+        return {1, s.tp};
       case Axis::dp: return {s.dp};
       case Axis::zero: return {s.dp * s.cp > 1 ? 1 : 0};
       case Axis::micro_batch: return micro_batches(job_, c, kMegatronMostMicroBatch);
       case Axis::checkpointing:
         return {number(Checkpointing::none), number(Checkpointing::selective),
                 number(Checkpointing::full)};
+      case Axis::modules:
+        // Elsewhere they are tried where nothing made again does not fit.
+        return keeps_all_at_first(c) ? std::vector<std::int64_t>{0} : selections(c);
       default: return one();
     }
   }
@@ -80,6 +86,9 @@ class MegatronSpace : public Space {
                            s.cp, s.pp, job_.gpus);
       case Axis::micro_batch: return refuses_micro_batch(c);
       case Axis::checkpointing: return refuses_checkpointing(c);
+      case Axis::modules:
+        if (c.modules.empty() || can_make_again(c)) return {};
+        return fmt::format("the model has not all of the modules {}", c.modules);
       default: return {};
     }
   }
@@ -95,7 +104,7 @@ class MegatronSpace : public Space {
     if (s.tp > 1) add("sp", s.tp);
     add("cp", s.cp);
     add("pp", s.pp);
-    if (s.vpp > 1) add("vpp", s.vpp);
+    if (s.vpp > 1 && uneven(s).empty()) add("vpp", s.vpp);
     if (job_.facts.experts > 0) add("ep", s.ep);
     if (job_.facts.experts > 0) add("etp", s.etp);
     add("zero", s.zero);
@@ -105,18 +114,32 @@ class MegatronSpace : public Space {
     options.emplace_back("gradient-checkpointing", name(c.checkpointing));
     if (job_.half() != "bf16" && !job_.says("precision"))
       options.emplace_back("precision", job_.half());
-    if (s.zero == 1) std::ranges::move(habits(), std::back_inserter(options));
+    if (std::string said = strategy(c); !said.empty()) options.emplace_back("strategy", said);
     return options;
   }
 
   NamedValues habits() const override {
     if (job_.says("strategy")) return {};
-    return {{"strategy", kOverlap}};
+    return {{"strategy", fmt::format("{{{}}}", kOverlap)}};
+  }
+
+  std::vector<Candidate> lighter(const Candidate& c) const override {
+    const auto* pinned = job_.pins.of(Axis::checkpointing);
+    const bool may_select =
+        !pinned || std::ranges::find(*pinned, number(Checkpointing::selective)) != pinned->end();
+    std::vector<Candidate> found;
+    if (c.checkpointing != Checkpointing::none || !may_select) return found;
+    for (const std::string_view modules : dialect_of(c.framework).time.selections) {
+      Candidate with = c;
+      with.checkpointing = Checkpointing::selective;
+      with.modules = modules;
+      if (can_make_again(with)) found.push_back(with);
+    }
+    return found;
   }
 
   std::string_view left_out() const override {
-    return "stages of unequal layers, recomputed modules beside attention's core, offloaded "
-           "optimizers and activations";
+    return "offloaded optimizers and activations, exchanges of tokens behind computation";
   }
 
   /// bf16 parameters, float32 gradients, and what the distributed optimizer holds of a parameter
@@ -153,9 +176,60 @@ class MegatronSpace : public Space {
   struct Asked {
     std::string refusal;
     Stages stage_layers;
+    std::string uneven;  ///< the layout in letters, where stages are not all the same
   };
 
   static std::vector<std::int64_t> one() { return {1}; }
+
+  /// Whether such a layout without recomputation is a candidate, too.
+  bool keeps_all_at_first(const Candidate& c) const {
+    const auto* pinned = job_.pins.of(Axis::checkpointing);
+    return c.checkpointing != Checkpointing::selective || !pinned ||
+           std::ranges::find(*pinned, number(Checkpointing::none)) != pinned->end();
+  }
+
+  std::vector<std::int64_t> selections(const Candidate& c) const {
+    const auto& all = dialect_of(c.framework).time.selections;
+    std::vector<std::int64_t> found{0};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Candidate with = c;
+      with.modules = all[i];
+      if (can_make_again(with)) found.push_back(static_cast<std::int64_t>(i) + 1);
+    }
+    return found;
+  }
+
+  /// Whether the model has the modules, in kernels of their own.
+  bool can_make_again(const Candidate& c) const {
+    if (c.checkpointing != Checkpointing::selective || job_.says("strategy")) return false;
+    time::Recompute parts;
+    parts.add_modules(c.modules);
+    const ModelFacts& facts = job_.facts;
+    const bool has_experts = facts.experts > 0;
+    return (has_experts || !(parts.moe || parts.moe_act)) &&
+           (facts.has_shared_experts || !parts.shared_experts) &&
+           (facts.has_latent_attention || !parts.mla_up) &&
+           (facts.expert_layers < facts.layers || !parts.mlp);
+  }
+
+  const std::string& uneven(const Sizes& s) const {
+    return look_up({.pp = s.pp, .vpp = s.vpp}).uneven;
+  }
+
+  std::string strategy(const Candidate& c) const {
+    if (job_.says("strategy")) return {};
+    std::vector<std::string> members;
+    if (c.sizes.zero == 1) members.emplace_back(kOverlap);
+    if (const std::string& layout = uneven(c.sizes); !layout.empty())
+      members.push_back(layout_member(layout));
+    if (!c.modules.empty()) members.push_back(megatron::recompute_modules_member(c.modules));
+    if (members.empty()) return {};
+    return fmt::format("{{{}}}", fmt::join(members, ", "));
+  }
+
+  static std::string layout_member(std::string_view layout) {
+    return fmt::format(R"("pipeline_model_parallel_layout": "{}")", layout);
+  }
 
   const Stages& stages_of(std::int64_t pp, std::int64_t vpp) const {
     return look_up({.pp = pp, .vpp = vpp}).stage_layers;
@@ -227,12 +301,19 @@ class MegatronSpace : public Space {
     recipe.gradient_accumulation = sample.pp;  // enough for any schedule
     recipe.names_gradient_accumulation = true;
     recipe.global_batch_size.reset();
-    const auto arguments = megatron::read_arguments(job_.config, recipe);
+    Asked& found = at->second;
+    auto arguments = megatron::read_arguments(job_.config, recipe);
+    if (!arguments && sample.pp > 1 && !job_.says("strategy")) {
+      found.uneven = megatron::layout_of_ends(job_.facts.layers, sample.pp * sample.vpp);
+      const std::string said = "{" + layout_member(found.uneven) + "}";
+      if (!found.uneven.empty() && recipe.framework->strategy(said, recipe))
+        if (auto uneven = megatron::read_arguments(job_.config, recipe)) arguments = uneven;
+    }
     if (!arguments)
-      at->second.refusal = in_our_words(arguments.error().line());
+      found.refusal = in_our_words(arguments.error().line());
     else
-      at->second.stage_layers = arguments->stage_layers;
-    return at->second;
+      found.stage_layers = arguments->stage_layers;
+    return found;
   }
 
   /// Megatron-LM's sizes by the names that they go by here.

@@ -26,6 +26,8 @@ ModelFacts model_facts(const time::ModelShape& shape, const time::BuiltModel& bu
                    .heads = attention.heads,
                    .kv_heads = attention.kv_heads};
   for (const time::LayerShape& layer : shape.layers) {
+    if (layer.attention.kind == Kind::latent) facts.has_latent_attention = true;
+    if (layer.mlp.is_mixture() && layer.mlp.shared_width > 0) facts.has_shared_experts = true;
     if (!layer.mlp.is_mixture()) continue;
     facts.experts = layer.mlp.experts;
     facts.expert_ffn = layer.mlp.expert_width;

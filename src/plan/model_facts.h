@@ -14,6 +14,7 @@ struct ModelFacts {
   std::int64_t parameters = 0;  ///< each counts once: a tied head is the embedding
   std::int64_t layers = 1, hidden = 1, heads = 1, kv_heads = 1;
   std::int64_t experts = 0, expert_ffn = 0, expert_layers = 0;
+  bool has_latent_attention = false, has_shared_experts = false;
 
   /// The parameters of the routed experts.
   std::int64_t expert_parameters() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <span>
 
@@ -93,19 +94,46 @@ class Search {
     }
   }
 
+  bool comes_before(const Entry& a, const Entry& b) const {
+    if (tier(a.candidate) != tier(b.candidate)) return tier(a.candidate) < tier(b.candidate);
+    if (options_.objective == Objective::gpus && a.candidate.sizes.gpus != b.candidate.sizes.gpus)
+      return a.candidate.sizes.gpus < b.candidate.sizes.gpus;
+    return key(a) < key(b);
+  }
+
   void put_in_order() {
-    std::stable_sort(entries_.begin(), entries_.end(), [this](const Entry& a, const Entry& b) {
-      if (tier(a.candidate) != tier(b.candidate)) return tier(a.candidate) < tier(b.candidate);
-      if (options_.objective == Objective::gpus && a.candidate.sizes.gpus != b.candidate.sizes.gpus)
-        return a.candidate.sizes.gpus < b.candidate.sizes.gpus;
-      return key(a) < key(b);
-    });
+    std::ranges::stable_sort(entries_,
+                             [this](const Entry& a, const Entry& b) { return comes_before(a, b); });
+  }
+
+  /// The best that was not looked at: of those laid out, or of the lighter ones of what did not fit.
+  const Entry* next() {
+    const bool is_lighter = !lighter_.empty() && (next_ == entries_.size() ||
+                                                  comes_before(*lighter_.front(), entries_[next_]));
+    if (!is_lighter) return next_ == entries_.size() ? nullptr : &entries_[next_++];
+    const Entry* entry = lighter_.front();
+    lighter_.erase(lighter_.begin());
+    return entry;
+  }
+
+  void add_lighter(const Entry& entry) {
+    if (entry.floor > static_cast<double>(entry.field->job->device_bytes)) return;
+    for (Candidate& c : entry.field->space->lighter(entry.candidate)) {
+      c.seconds = entry.field->clock->seconds(c);
+      const Entry* added = &added_.emplace_back(entry.field, c, entry.floor);
+      lighter_.insert(std::ranges::upper_bound(
+                          lighter_, added,
+                          [this](const Entry* a, const Entry* b) { return comes_before(*a, *b); }),
+                      added);
+      ++answer_.screened;
+    }
   }
 
   void walk() {
     int at_tier = 0;
     std::size_t of_tier = 0, quota = options_.top;
-    for (const Entry& entry : entries_) {
+    while (const Entry* looked_at = next()) {
+      const Entry& entry = *looked_at;
       if (options_.stopped()) {
         answer_.stopped = true;
         return;
@@ -117,11 +145,11 @@ class Search {
         tight_ = 0;
       }
       if (of_tier >= quota) continue;
-      if (is_bounded_out(entry)) {
-        ++answer_.bounded;
-        continue;
-      }
-      of_tier += confirm(entry);
+      const bool is_out = is_bounded_out(entry);
+      answer_.bounded += is_out;
+      const std::size_t fitting = is_out ? 0 : confirm(entry);
+      if (fitting == 0) add_lighter(entry);
+      of_tier += fitting;
     }
   }
 
@@ -358,6 +386,9 @@ class Search {
   const SearchOptions& options_;
   const Confirmation confirmation_;
   std::vector<Entry> entries_;
+  std::size_t next_ = 0;  ///< of entries_
+  std::deque<Entry> added_;
+  std::vector<const Entry*> lighter_;  ///< of added_, those that were not looked at, in order
   std::vector<Failed> failed_;
   std::vector<PlanRow> rows_;
   std::vector<const Entry*> shown_;  ///< what rows_ were made of

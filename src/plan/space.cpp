@@ -11,6 +11,13 @@
 namespace memtape::plan {
 namespace {
 
+/// The first one is what the framework does if it is not told.
+std::string_view selection(const Framework* framework, std::int64_t number) {
+  const auto& selections = dialect_of(framework).time.selections;
+  const auto at = static_cast<std::size_t>(number);
+  return at > 0 && at <= selections.size() ? selections[at - 1] : std::string_view();
+}
+
 void put(Candidate& c, Axis axis, std::int64_t value) {
   Sizes& s = c.sizes;
   switch (axis) {
@@ -28,6 +35,7 @@ void put(Candidate& c, Axis axis, std::int64_t value) {
     case Axis::sharding: c.sharding = static_cast<Sharding>(value); break;
     case Axis::offload: c.offload = static_cast<Offload>(value); break;
     case Axis::optim: c.optim = static_cast<Optim>(value); break;
+    case Axis::modules: c.modules = selection(c.framework, value); break;
   }
 }
 

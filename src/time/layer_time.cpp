@@ -266,10 +266,7 @@ void LayerClock::attention(LayerTime& t, const Sizes& z, const AttentionShape& a
   context_messages(own, z, a);
   tensor_messages(own, z, behind);
   norms(own, z, 1);
-  t.forward += own.forward;
-  t.backward += own.backward;
-  t.weights += own.weights;
-  t.recompute += own.recompute;
+  t += own;
 }
 
 void LayerClock::dense(LayerTime& t, const Sizes& z, const MlpShape& m, double width) const {
@@ -342,7 +339,10 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   t.backward.gemm += gemm(each, z.hidden, matrices * width) + gemm(each, width, z.hidden);
   t.weights.gemm += gemm(matrices * width, z.hidden, each) + gemm(z.hidden, width, each);
   // One kernel, or chunk, two clamps, sigmoid and three products with what autograd keeps of them.
-  t.forward.elementwise += kernels_.elementwise(picks * width * (m.clamps ? 50 : 6));
+  const double activations = kernels_.elementwise(picks * width * (m.clamps ? 50 : 6));
+  t.forward.elementwise += activations;
+  if (s.recompute.kind == Recompute::Kind::selective && s.recompute.moe_act)
+    t.recompute.elementwise += activations;
   t.backward.elementwise += kernels_.elementwise(picks * width * (m.clamps ? 80 : 10));
   if (z.is_low) {
     t.forward.elementwise += kernels_.elementwise(picks * (z.hidden + width) * 4);
@@ -360,7 +360,6 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   t.forward.kernels += 12;
   t.backward.kernels += 8;
   dispatch(t, z, m);
-  if (s.recompute.kind == Recompute::Kind::selective && s.recompute.moe) t.recompute += t.forward;
 }
 
 LayerTime LayerClock::layer(const LayerShape& l, const TrainSetup& s) const {
@@ -370,22 +369,24 @@ LayerTime LayerClock::layer(const LayerShape& l, const TrainSetup& s) const {
   LayerTime mlp;
   if (l.mlp.width > 0) dense(mlp, z, l.mlp, layer_double(l.mlp.width));
   if (l.mlp.is_mixture()) mixture(mlp, z, l.mlp);
-  if (l.mlp.is_mixture() && l.mlp.shared_width > 0)
-    dense(mlp, z, l.mlp, layer_double(l.mlp.shared_width));
+  const Recompute& r = s.recompute;
+  const bool makes_parts_again = r.kind == Recompute::Kind::selective;
+  if (l.mlp.is_mixture() && l.mlp.shared_width > 0) {
+    LayerTime shared;
+    dense(shared, z, l.mlp, layer_double(l.mlp.shared_width));
+    if (makes_parts_again && r.shared_experts) shared.recompute += shared.forward;
+    mlp += shared;
+  }
   if (l.mlp.width > 0 || (l.mlp.is_mixture() && s.tp > 1 && l.mlp.shared_width > 0))
     tensor_messages(mlp, z, mlp.weights.gemm);
   if (l.mlp.width > 0 || l.mlp.is_mixture()) norms(mlp, z, 1);
-  const Recompute& r = s.recompute;
-  if (r.kind == Recompute::Kind::selective && (r.mlp)) t.recompute += mlp.forward;
-  t.forward += mlp.forward;
-  t.backward += mlp.backward;
-  t.weights += mlp.weights;
-  if (!(r.kind == Recompute::Kind::selective && r.mlp)) t.recompute += mlp.recompute;
+  const bool makes_mlp_again = makes_parts_again && (l.mlp.is_mixture() ? r.moe : r.mlp);
+  if (makes_mlp_again) mlp.recompute = mlp.forward;
+  t += mlp;
   if (r.kind == Recompute::Kind::full) t.recompute = t.forward;
-  if (r.kind == Recompute::Kind::selective && r.norms)
+  if (makes_parts_again && r.norms)
     t.recompute.elementwise += kernels_.elementwise(z.own_tokens * z.hidden * 2 * 4);
-  if (r.kind == Recompute::Kind::selective && r.mla_up &&
-      l.attention.kind == LayerAttention::latent) {
+  if (makes_parts_again && r.mla_up && l.attention.kind == LayerAttention::latent) {
     const auto heads = layer_double(cut_layer(l.attention.heads, s.tp));
     const double width = heads * layer_double(l.attention.head_dim + l.attention.value_head_dim);
     t.recompute.gemm +=

@@ -29,6 +29,14 @@ struct LayerTime {
   Spent forward, recompute;
   Spent backward;  ///< the gradients of inputs
   Spent weights;   ///< the gradients of weights
+
+  LayerTime& operator+=(const LayerTime& other) {
+    forward += other.forward;
+    recompute += other.recompute;
+    backward += other.backward;
+    weights += other.weights;
+    return *this;
+  }
 };
 
 class LayerClock {

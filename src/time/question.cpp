@@ -82,21 +82,7 @@ void read_recompute(const Config& c, Keyed& k, Recompute& r) {
   k.also("recompute_modules");
   for (const std::string& module : c.texts("recompute_modules")) {
     r.kind = Recompute::Kind::selective;
-    if (module == "core_attn")
-      r.core_attention = true;
-    else if (module == "mlp")
-      r.mlp = true;
-    else if (module == "layernorm")
-      r.norms = true;
-    else if (module == "mla_up_proj")
-      r.mla_up = true;
-    else if (module == "moe")
-      r.moe = true;
-    else if (module == "moe_act")
-      r.moe_act = true;
-    else if (module == "shared_experts")
-      r.shared_experts = true;
-    else
+    if (!r.add_module(module))
       c.fail("recompute_modules", fmt::format("no module is called {}", module));
   }
 }

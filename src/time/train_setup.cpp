@@ -2,8 +2,10 @@
 #include "time/train_setup.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
+#include "base/comma_list.h"
 #include "workload/framework.h"
 #include "workload/train_recipe.h"
 
@@ -85,6 +87,28 @@ void read_numbers(const TrainRecipe& r, const FrameworkHabits& habits, TrainSetu
 }
 
 }  // namespace
+
+bool Recompute::add_module(std::string_view name) {
+  struct Part {
+    std::string_view name;
+    bool Recompute::* is_made_again;
+  };
+  constexpr auto kParts = std::to_array<Part>({{"core_attn", &Recompute::core_attention},
+                                               {"mlp", &Recompute::mlp},
+                                               {"layernorm", &Recompute::norms},
+                                               {"mla_up_proj", &Recompute::mla_up},
+                                               {"moe", &Recompute::moe},
+                                               {"moe_act", &Recompute::moe_act},
+                                               {"shared_experts", &Recompute::shared_experts}});
+  const auto found = std::ranges::find(kParts, name, &Part::name);
+  if (found == kParts.end()) return false;
+  this->*(found->is_made_again) = true;
+  return true;
+}
+
+void Recompute::add_modules(std::string_view names) {
+  for (const std::string& name : split_at_commas(names)) add_module(name);
+}
 
 double optimizer_bytes(const TrainRecipe& recipe, bool has_float32_masters) {
   const bool holds_float32 = has_float32_masters || recipe.parameter_dtype() == DType::float32;

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/config.h"
@@ -34,6 +36,11 @@ struct Recompute {
   /// The parts that selective recomputation computes again.
   bool core_attention = false, mlp = false, norms = false, mla_up = false, moe = false,
        moe_act = false, shared_experts = false;
+
+  /// Adds a part by Megatron-LM's name for it, "moe_act". False if no part is called so.
+  bool add_module(std::string_view name);
+  /// Adds the parts of a list of such names with commas.
+  void add_modules(std::string_view names);
 };
 
 enum class OptimizerOffload : std::uint8_t { none, optimizer, all };
@@ -102,6 +109,8 @@ struct FrameworkHabits {
   bool flash_attention_2 = true;
   /// What selective recomputation computes again.
   Recompute selective = {.kind = Recompute::Kind::selective};
+  /// What else it can be told to: lists of modules with commas.
+  std::span<const std::string_view> selections = {};
   /// Applies the framework's own options on which time depends. It is null if there are none.
   void (*read)(const TrainRecipe& recipe, TrainSetup& setup) = nullptr;
 };

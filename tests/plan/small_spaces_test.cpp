@@ -62,6 +62,7 @@ Pins every_value(const Field& field) {
       case Axis::sharding: pins.set(axis, {0, 1, 2, 3, 4, 5}); break;
       case Axis::offload: pins.set(axis, {0, 1, 2}); break;
       case Axis::checkpointing: pins.set(axis, {0, 1, 2, 3, 4}); break;
+      case Axis::modules: pins.set(axis, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}); break;
       case Axis::method:
       case Axis::optim: pins.set(axis, {0}); break;
       default: break;

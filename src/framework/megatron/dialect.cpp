@@ -115,6 +115,7 @@ constinit const Dialect kDialect{
              .fused = true,
              .flash_attention_2 = false,
              .selective = {.kind = time::Recompute::Kind::selective, .core_attention = true},
+             .selections = kSelections,
              .read = read_time},
     .space = PlanSpace::megatron,
     .planned = {.on_many = 1},

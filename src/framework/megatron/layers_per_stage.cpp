@@ -105,6 +105,17 @@ Result<void> by_letters(const StageSplit& split, Arguments& a) {
 
 }  // namespace
 
+std::string layout_of_ends(std::int64_t layers, std::int64_t stages) {
+  const std::int64_t each = (layers + stages - 1) / stages, lacking = each * stages - layers;
+  const std::int64_t on_last = lacking == 2 ? 1 : std::min(lacking, each);
+  const std::int64_t on_first = lacking - on_last;
+  if (stages < 2 || on_first > each || 2 * lacking > stages) return {};
+  const auto some = [](std::int64_t n) { return n > 0 ? fmt::format("t*{}", n) : std::string(); };
+  const std::string between =
+      stages > 2 ? fmt::format("({}|)*{}", some(each), stages - 2) : std::string();
+  return fmt::format("E{}|{}{}L", some(each - on_first), between, some(each - on_last));
+}
+
 Result<void> split_layers(const StageSplit& split, Arguments& arguments) {
   arguments.stage_layers.clear();
   if (!split.layout.empty()) return by_letters(split, arguments);

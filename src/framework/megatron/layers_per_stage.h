@@ -16,6 +16,13 @@ struct StageSplit {
   std::string layout;  ///< --pipeline-model-parallel-layout
 };
 
+/// So many layers on so many stages, embedding and loss among them, in letters. What is lacking for
+/// stages of the same size is lacking on the last one, as in the layouts of Megatron-Bridge's
+/// recipes for DeepSeek-V3, Kimi K2 and Moonlight; two lacking layers stand for embedding and loss.
+/// It is "" where the ends would hold fewer than none, or where more layers lack than half of the
+/// stages have, so that nearly all of them wait for each other.
+std::string layout_of_ends(std::int64_t layers, std::int64_t stages);
+
 /// Sets arguments.stage_layers from num_layers, pp and vpp.
 Result<void> split_layers(const StageSplit& split, Arguments& arguments);
 

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/step_habits.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/comma_list.h"
 #include "framework/megatron/strategy.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::megatron {
+
+std::string recompute_modules_member(std::string_view modules) {
+  return fmt::format(R"("recompute_modules": ["{}"])",
+                     fmt::join(split_at_commas(modules), R"(", ")"));
+}
 
 void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
   using time::Compute;
@@ -12,6 +21,10 @@ void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
   setup.overlaps_gradients = said.ddp.overlap_grad_reduce;
   setup.overlaps_parameters = said.ddp.overlap_param_gather;
   setup.fast_dispatch = said.moe_token_dispatcher_type == "flex";
+  if (setup.recompute.kind == time::Recompute::Kind::selective && said.recompute_modules) {
+    setup.recompute = {.kind = time::Recompute::Kind::selective};
+    for (const std::string& module : *said.recompute_modules) setup.recompute.add_module(module);
+  }
   if (recipe.eight_bits && !said.arguments.has("fp8"))
     setup.compute = recipe.eight_bits == EightBits::mxfp8 ? Compute::mxfp8 : Compute::fp8;
   if (!said.fp8.value_or("").empty())

@@ -52,7 +52,8 @@ constinit const Dialect kDialect{
              .sequence_parallel = true,
              .fused = true,
              .selective = {.kind = time::Recompute::Kind::selective,
-                           .mlp = true}},  // every second product is kept
+                           .mlp = true,
+                           .moe = true}},  // every second product is kept
     .space = PlanSpace::torchtitan,
     .planned = {.on_many = 2},
     .exported = ExportedProgram::torchtitan};
