@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "model/catalog.h"
+#include "model/catalog_source.h"
 #include "model/model_name.h"
 #include "sources/checkpoint.h"
 #include "sources/files.h"
@@ -102,14 +103,6 @@ Result<ModelSource> from_path(const std::string& typed) {
   return source;
 }
 
-Result<ModelSource> from_catalog(const CatalogEntry& entry) {
-  ModelSource source{std::string(entry.id), "catalog", std::nullopt, std::nullopt, {}};
-  Result<Config> config = Config::parse(entry.config, source.id);
-  if (!config) return tl::unexpected(config.error());
-  source.config = *std::move(config);
-  return source;
-}
-
 Result<ModelSource> from_hub(const std::string& id, const HubSettings& settings) {
   Result<HubRepository> repository = HubRepository::open(settings, id);
   if (!repository) return tl::unexpected(repository.error());
@@ -174,7 +167,9 @@ Result<ModelSource> find_model_source(const std::string& typed, const HubSetting
   const std::string model = is_there(typed) ? typed : without_address(typed);
   if (is_there(model)) return from_path(model);
   if (const Result<void> link = check_link(model); !link) return tl::unexpected(link.error());
-  if (const CatalogEntry* entry = find_model(model)) return from_catalog(*entry);
+  Result<std::optional<ModelSource>> known = catalog_source(model);
+  if (!known) return tl::unexpected(known.error());
+  if (*known) return std::move(**known);
   if (looks_like_path(model))
     return bad_input("no such file or folder", model.empty() ? "MODEL" : model,
                      base_of(model) ? model_suggestion(model) : "");
@@ -184,12 +179,18 @@ Result<ModelSource> find_model_source(const std::string& typed, const HubSetting
       source->id = model, source->where = fmt::format("Hugging Face cache: {}", source->where);
     return source;
   }
-  const bool has_organisation = model.find('/') != std::string::npos;
-  if (!has_organisation || settings.offline)
-    return bad_input(fmt::format("not a file, not in the catalog, not in the Hugging Face cache{}",
-                                 settings.offline ? ", and HF_HUB_OFFLINE is set" : ""),
-                     model, model_suggestion(model));
-  return from_hub(model, settings);
+  const bool asks_hub = model.find('/') != std::string::npos && !settings.offline;
+  Result<ModelSource> there =
+      asks_hub
+          ? from_hub(model, settings)
+          : bad_input(fmt::format("not a file, not in the catalog, not in the Hugging Face cache{}",
+                                  settings.offline ? ", and HF_HUB_OFFLINE is set" : ""),
+                      model, model_suggestion(model));
+  if (there) return there;
+  Result<std::optional<ModelSource>> copy = quantized_source(model);
+  if (!copy) return tl::unexpected(copy.error());
+  if (*copy) return std::move(**copy);
+  return there;
 }
 
 }  // namespace memtape::sources

@@ -10,6 +10,7 @@
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "model/catalog.h"
+#include "model/catalog_source.h"
 
 namespace memtape::answer {
 namespace {
@@ -142,11 +143,9 @@ Result<ModelSource> Handed::model(const std::string& name) const {
   }
   if (find(name)) return file(name);
   if (find(name + "/config.json")) return folder(name);
-  if (const CatalogEntry* entry = find_model(name)) {
-    Result<Config> config = Config::parse(entry->config, std::string(entry->id));
-    if (!config) return tl::unexpected(config.error());
-    return ModelSource{std::string(entry->id), "catalog", std::move(*config), std::nullopt, {}};
-  }
+  Result<std::optional<ModelSource>> known = catalog_source(name);
+  if (!known) return tl::unexpected(known.error());
+  if (*known) return std::move(**known);
   want(name + "/config.json", 0);
   return bad_input("not in the catalog, and its configuration is not at hand", name,
                    model_suggestion(name));

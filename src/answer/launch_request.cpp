@@ -81,16 +81,16 @@ void take_model_by_name(const launch::Translation& said, const Outside& outside,
   if (!is_path(raw.model) || outside.is_there(raw.model)) return;
   PathModel named = model_of_path(raw.model);
   const bool is_gguf = !named.file_type.empty();
-  if (!named.entry) named.entry = model_of_path(said.served_name).entry;
-  if (!named.entry || (is_gguf && said.engine != "llamacpp")) return;
-  std::string line = fmt::format("{} is not on this machine: the answer is for {} of the catalog",
-                                 raw.model, named.entry->id);
+  if (named.id.empty()) named.id = model_of_path(said.served_name).id;
+  if (named.id.empty() || (is_gguf && said.engine != "llamacpp")) return;
+  std::string line = fmt::format("{} is not on this machine: the answer is for {}{}", raw.model,
+                                 named.id, find_model(named.id) ? " of the catalog" : "");
   if (is_gguf) {
     raw.values.emplace_back("quantize", named.file_type);
     line += fmt::format(", as llama-quantize makes {} of it", named.file_type);
   }
   raw.remarks.warnings.push_back(std::move(line));
-  raw.model = named.entry->id;
+  raw.model = named.id;
 }
 
 Result<void> check_asked_of_training(const NamedValues& given) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/letter_case.h"
+#include "model/quantized_name.h"
 
 namespace memtape {
 namespace {
@@ -54,7 +55,7 @@ void take_gguf_endings(std::string& name, std::string& type) {
   if (name.ends_with("-UD")) name.resize(name.size() - 3);
 }
 
-const CatalogEntry* entry_named(std::string name) {
+std::string id_named(std::string name) {
   constexpr std::string_view kCached = "models--";
   if (name.starts_with(kCached)) {
     name.erase(0, kCached.size());
@@ -62,10 +63,10 @@ const CatalogEntry* entry_named(std::string name) {
   }
   for (const std::string_view ending : {"-GGUF", "-gguf"})
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
-  if (const CatalogEntry* entry = find_model(name)) return entry;
+  std::string id = known_name(name);
   const std::size_t underscore = name.find('_');  // "Qwen_Qwen3-8B"
-  if (underscore == std::string::npos) return nullptr;
-  return find_model(name.replace(underscore, 1, "/"));
+  if (!id.empty() || underscore == std::string::npos) return id;
+  return known_name(name.replace(underscore, 1, "/"));
 }
 
 }  // namespace
@@ -89,9 +90,9 @@ PathModel model_of_path(std::string_view path) {
   parts.pop_back();
   const bool is_file = last.ends_with(".gguf");
   take_gguf_endings(last, found.file_type);
-  if (!parts.empty()) found.entry = find_model(parts.back() + "/" + last);
-  if (!found.entry) found.entry = entry_named(std::move(last));
-  if (!found.entry && is_file && !parts.empty()) found.entry = entry_named(parts.back());
+  if (!parts.empty()) found.id = known_name(parts.back() + "/" + last);
+  if (found.id.empty()) found.id = id_named(std::move(last));
+  if (found.id.empty() && is_file && !parts.empty()) found.id = id_named(parts.back());
   return found;
 }
 

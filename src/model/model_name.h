@@ -13,8 +13,8 @@ namespace memtape {
 
 /// The model that a path names.
 struct PathModel {
-  const CatalogEntry* entry = nullptr;  ///< null: the catalog has none of that name
-  std::string file_type;                ///< that of a .gguf file: "Q4_K_M"
+  std::string id;         ///< as `known_name` has it; empty: the catalog has none of that name
+  std::string file_type;  ///< that of a .gguf file: "Q4_K_M"
 };
 
 /// Reads "/data/models/Qwen3-8B", "hub/models--Qwen--Qwen3-8B/snapshots/1a2b3c4",

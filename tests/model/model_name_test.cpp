@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/quantized_name.h"
+
 namespace memtape {
 namespace {
 
@@ -13,13 +15,21 @@ TEST(ModelName, a_path_ends_in_the_name) {
         "/m/Qwen3-8B-Q4_K_M.gguf", "/m/Qwen_Qwen3-8B-GGUF/model-00001-of-00002.gguf",
         "/m/Qwen3-8B-GGUF/Qwen3-8B-BF16-00001-of-00002.gguf"}) {
     const PathModel found = model_of_path(path);
-    ASSERT_NE(found.entry, nullptr) << path;
-    EXPECT_EQ(found.entry->id, "Qwen/Qwen3-8B") << path;
+    EXPECT_EQ(found.id, "Qwen/Qwen3-8B") << path;
     EXPECT_TRUE(is_path(path)) << path;
   }
-  EXPECT_EQ(model_of_path("/data/Qwen3-8B-mine").entry, nullptr);
-  EXPECT_EQ(model_of_path("/").entry, nullptr);
+  EXPECT_EQ(model_of_path("/data/Qwen3-8B-mine").id, "");
+  EXPECT_EQ(model_of_path("/").id, "");
   EXPECT_FALSE(is_path("Qwen/Qwen3-8B"));
+}
+
+TEST(ModelName, a_quantized_copy_is_known_by_its_base) {
+  EXPECT_EQ(known_name("RedHatAI/Qwen3-8B-FP8-dynamic"), "Qwen/Qwen3-8B-FP8-dynamic");
+  EXPECT_EQ(known_name("TheBloke/Llama-2-7B-AWQ"), "meta-llama/Llama-2-7b-hf-AWQ");
+  EXPECT_EQ(model_of_path("/models/Qwen3-8B-AWQ").id, "Qwen/Qwen3-8B-AWQ");
+  EXPECT_EQ(known_name("org/Nonesuch-9B-AWQ"), "");
+  EXPECT_EQ(known_name("org/gpt-oss-20b-AWQ"), "");  // is quantized itself
+  EXPECT_EQ(quantized_name("unsloth/Qwen3-8B-unsloth-bnb-4bit")->base->id, "Qwen/Qwen3-8B");
 }
 
 TEST(ModelName, file_types) {
