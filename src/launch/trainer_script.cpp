@@ -51,8 +51,10 @@ Result<Settings> read_own_script(const LaunchCommand& command, const WordStyle& 
   return read_words(command, style, names);
 }
 
-/// memtape's options that say what a name sounds like: "lora-rank peft" for --use_qlora.
-std::string_view sounds_like(std::string_view name) {
+/// memtape's options that say what a name sounds like or its value is: --use_qlora, --type lora.
+std::string_view sounds_like(std::string_view name, const std::vector<std::string>& values) {
+  for (const std::string& value : values)
+    if (const auto ours = meaning_of(value, data::adapter_words()); !ours.empty()) return ours;
   for (const std::string_view part : parts_between(name, '_'))
     for (const Word& known : data::adapter_words())
       if (part.starts_with(known.theirs) || part.ends_with(known.theirs)) return known.ours;
@@ -62,7 +64,7 @@ std::string_view sounds_like(std::string_view name) {
 void say_own_script(Reading& reading) {
   const std::string& script = reading.command.program;
   for (const std::string& name : names_of_its_own(reading.command)) {
-    const std::string_view instead = sounds_like(name);
+    const std::string_view instead = sounds_like(name, reading.settings.words(name));
     if (!instead.empty() && reading.settings.says(name))
       reading.translation.unread.push_back({fmt::format("{}: --{}", script, name), instead});
     reading.warn(

@@ -179,8 +179,7 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, WrapperWords rest, LaunchC
   rest = rest.subspan(1);
   const std::optional<std::string> asked = flags.value("entrypoint");
   const std::string entry = asked ? *asked : entry_point(image);
-  // Most images run the command they are given; the ones known here give it to their program,
-  // unless it starts one itself.
+  // An image gives the command to its program where one is known, unless it starts one itself.
   if (!asked && !rest.empty() && !rest.front().starts_with('-')) {
     const Result<LaunchCommand> inner = unwrap(rest, *command.files);
     if (entry.empty() || (inner && is_known(*inner))) return Unwrapped{WrapperKind::wrapper, rest};
@@ -261,7 +260,8 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"python; python3", data::python_flags, take_python},
     {"sh; bash", data::shell_flags, take_shell},
     {"tools.sh", nullptr, take_llama_tools},
-    {"docker run; podman run", data::docker_flags, take_docker},
+    {"docker run; podman run; apptainer exec; apptainer run; singularity exec; singularity run",
+     data::docker_flags, take_docker},
     {"hf jobs run", data::hf_jobs_flags, take_docker},
     {"hf jobs uv run", data::hf_jobs_flags, take_plain},
     {"sbatch", data::srun_flags, take_batch},
@@ -269,7 +269,8 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"ray job submit; ray submit", data::ray_flags, take_plain},
     {"mpirun; mpiexec", data::mpirun_flags, take_mpirun},
     {"env", data::env_flags, take_plain},
-    {"uv run; nohup; time; exec; sudo", data::plain_flags, take_plain},
+    {"uv run; poetry run; pixi run; conda run; numactl; nsys profile; nohup; time; exec; sudo",
+     data::plain_flags, take_plain},
 });
 
 const Wrapper* find_wrapper(std::string_view name) {
