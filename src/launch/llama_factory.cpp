@@ -2,8 +2,9 @@
 // LLaMA-Factory (0.9.5): `llamafactory-cli train cfg.yaml [name=value ...]`, or with --name value;
 // src/train_bash.py of releases before 0.7.1, whose names are read, too.
 // Its Trainer differs by what it does to the model first (model/adapter.py, model_utils/
-// checkpointing.py): the model is loaded in the compute dtype, what is trained is cast to float32
-// unless pure_bf16, and checkpointing is on.
+// checkpointing.py): the model is loaded in the compute dtype, which has 16 bits with or without
+// bf16 and fp16 (extras/misc.py, infer_optim_dtype), what is trained is cast to float32 unless
+// pure_bf16, and checkpointing is on.
 #include <algorithm>
 #include <array>
 
@@ -35,7 +36,7 @@ void add_trained_layers(Reading& reading) {
   if (!settings.on("pure_bf16")) reading.translation.add("upcast-trained", "true");
 }
 
-void add_factory_lora(bool bf16, bool fp16, Reading& reading) {
+void add_factory_lora(bool fp16, Reading& reading) {
   Settings& settings = reading.settings;
   reading.add_default("ddp_find_unused_parameters", "false");  // hparams/parser.py
   JsonObject config = reading.members("peft");
@@ -49,9 +50,7 @@ void add_factory_lora(bool bf16, bool fp16, Reading& reading) {
   add_quantization({.bits = static_cast<int>(*bits),
                     .double_quant = settings.on("double_quantization", true),
                     .type = settings.text("quantization_type").value_or("nf4"),
-                    .compute_dtype = bf16   ? "bfloat16"
-                                     : fp16 ? "float16"
-                                            : "float32"},
+                    .compute_dtype = fp16 ? "float16" : "bfloat16"},
                    reading);
   reading.translation.add("prepare_model_for_kbit_training", "false");
 }
@@ -60,14 +59,14 @@ void add_finetuning(Reading& reading) {
   constexpr auto kTypes = std::to_array<std::string_view>({"lora", "full", "freeze", "oft"});
   Settings& settings = reading.settings;
   const std::string type = settings.choice("finetuning_type", kTypes).value_or("lora");
-  const bool bf16 = settings.on("bf16") || settings.on("pure_bf16"), fp16 = settings.on("fp16");
-  const bool in_float32 = (type == "full" && !settings.on("pure_bf16")) || !(bf16 || fp16);
+  const bool pure = settings.on("pure_bf16"), fp16 = settings.on("fp16") && !pure;
+  const bool in_float32 = type == "full" && !pure;
   if (type == "oft")
     settings.fail(*settings.find("finetuning_type"), "OFT's adapters are not modelled",
                   "lora, freeze or full");
-  reading.translation.add("weights", in_float32 ? "fp32" : bf16 ? "bf16" : "fp16");
+  reading.translation.add("weights", in_float32 ? "fp32" : fp16 ? "fp16" : "bf16");
   if (type == "freeze") add_trained_layers(reading);
-  if (type == "lora") add_factory_lora(bf16, fp16, reading);
+  if (type == "lora") add_factory_lora(fp16, reading);
 }
 
 /// use_galore, use_apollo (train/trainer_utils.py): Trainer's optimizers of that name, with the
