@@ -7,6 +7,8 @@
 
 #include "family/losses/shifted_logits_loss.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
+#include "ghost/ops/indexing.h"
 #include "ghost/ops/loss.h"
 #include "ghost/ops/views.h"
 #include "ghost/trace.h"
@@ -63,6 +65,10 @@ bool forward_upcasts(std::string_view model_type) {
 /// in the logits' own dtype.
 enum class ImageTextLoss { shared, own_in_float32, own };
 ImageTextLoss image_text_loss(std::string_view model_type) {
+  if (!ghost::has(changes::kGemma3LossIsShared)) {
+    if (model_type == "gemma3") return ImageTextLoss::own_in_float32;
+    if (model_type == "llama4") return ImageTextLoss::own;
+  }
   if (ghost::has(changes::kImageTextLossesAreShared)) return ImageTextLoss::shared;
   constexpr auto kUpcasting =
       std::to_array<std::string_view>({"idefics3", "paligemma", "qwen2_vl", "qwen2_5_vl"});
@@ -70,6 +76,27 @@ ImageTextLoss image_text_loss(std::string_view model_type) {
     return ImageTextLoss::own_in_float32;
   return model_type == "llava" || model_type == "mistral3" ? ImageTextLoss::own
                                                            : ImageTextLoss::shared;
+}
+
+/// Whether the head was the text model's own, whose output held its logits until the loss was there.
+bool head_is_of_text(std::string_view model_type) {
+  return !ghost::has(changes::kImageTextLossesAreShared) &&
+         (model_type == "gemma3" || model_type == "paligemma");
+}
+
+/// Those of Qwen count every position, the others those that the attention mask has.
+bool picks_by_mask(std::string_view model_type) { return !model_type.starts_with("qwen"); }
+
+/// The same of the positions that the attention mask counts, which are all of them here.
+Tensor loss_of_masked(const Tensor& logits, const Batch& batch, std::int64_t vocab_size) {
+  Tensor shift_logits = ghost::indexed_by_colons(logits.slice(-2, 0, -1), 1);
+  Tensor shift_labels = batch.labels.slice(-1, 1, batch.labels.size(-1));
+  const Tensor mask = batch.attention_mask.slice(-1, 1, batch.attention_mask.size(-1));
+  shift_logits = ghost::index_by_mask(shift_logits, ghost::ne(mask, 0), mask.numel());
+  shift_labels = ghost::index_by_mask(shift_labels, ghost::ne(mask, 0), mask.numel());
+  shift_logits = std::move(shift_logits).view({-1, vocab_size});
+  shift_labels = std::move(shift_labels).view({-1});
+  return fixed_cross_entropy(shift_logits, shift_labels, Tensor());
 }
 
 /// Cross entropy of the logits without the last position; the copy lives until the loss is there.
@@ -95,7 +122,10 @@ Tensor causal_lm_loss(Tensor& logits, const Batch& batch, std::int64_t vocab_siz
                       std::string_view model_type) {
   if (!batch.labels.defined()) return {};
   if (const ImageTextLoss own = image_text_loss(model_type); own != ImageTextLoss::shared) {
+    const Tensor held = head_is_of_text(model_type) ? logits : Tensor();
     if (own == ImageTextLoss::own_in_float32) logits = logits.to_float();
+    if (batch.attention_mask.defined() && picks_by_mask(model_type))
+      return loss_of_masked(logits, batch, vocab_size);
     return loss_of_shifted(logits, batch, vocab_size);
   }
   if (ghost::has(changes::kLossShiftsLabels)) return shifted_labels_loss(logits, batch, vocab_size);
