@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LLaMA-Factory (0.9.5): `llamafactory-cli train cfg.yaml [name=value ...]`, or with --name value;
 // src/train_bash.py of releases before 0.7.1, whose names are read, too.
-// Its Trainer differs by what it does to the model first (model/adapter.py, model_utils/
-// checkpointing.py): the model is loaded in the compute dtype, which has 16 bits with or without
-// bf16 and fp16 (extras/misc.py, infer_optim_dtype), what is trained is cast to float32 unless
-// pure_bf16, and checkpointing is on.
+// Its Trainer differs by what it does to the model first (model/adapter.py): it is loaded in 16 bits
+// whether bf16 is said or not (extras/misc.py, infer_optim_dtype), what is trained is cast to
+// float32 unless pure_bf16, and checkpointing is on.
 #include <algorithm>
 #include <array>
 
@@ -65,13 +64,14 @@ void add_finetuning(Reading& reading) {
     settings.fail(*settings.find("finetuning_type"), "OFT's adapters are not modelled",
                   "lora, freeze or full");
   reading.translation.add("weights", in_float32 ? "fp32" : fp16 ? "fp16" : "bf16");
+  const bool freezes = type == "full" && settings.on("freeze_vision_tower", true);
+  if (freezes) reading.translation.add("freeze", "towers");
   if (type == "freeze") add_trained_layers(reading);
   if (type == "lora") add_factory_lora(fp16, reading);
 }
 
-/// use_galore, use_apollo (train/trainer_utils.py): Trainer's optimizers of that name, with the
-/// head left out of all linear layers. LLaMA-Factory refuses others, transformers' default for
-/// torch from 2.8 on among them.
+/// use_galore, use_apollo (train/trainer_utils.py): Trainer's optimizers of that name, not of the
+/// head. LLaMA-Factory refuses others, transformers' default for torch from 2.8 on among them.
 void add_low_rank(const std::string& name, Reading& reading) {
   Settings& settings = reading.settings;
   const std::string optim = settings.text("optim").value_or("adamw_torch");

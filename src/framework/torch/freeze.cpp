@@ -2,8 +2,10 @@
 #include "framework/torch/freeze.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
+#include "base/comma_list.h"
 #include "ghost/autograd/node.h"
 #include "ghost/session.h"
 
@@ -48,6 +50,16 @@ std::size_t match_one(std::string_view pattern, char c) {
   return pattern.front() == c ? 1 : 0;
 }
 
+/// "model.visual.blocks.0.norm1.weight": one of its parts is called as towers are.
+bool is_of_tower(std::string_view name) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"visual", "vision_tower", "vision_model", "multi_modal_projector", "connector",
+       "embed_vision", "audio_tower", "embed_audio"});
+  return std::ranges::any_of(parts_between(name, '.'), [&](std::string_view part) {
+    return std::ranges::find(kNames, part) != kNames.end();
+  });
+}
+
 }  // namespace
 
 bool fnmatch(std::string_view name, std::string_view pattern) {
@@ -76,11 +88,11 @@ Result<void> freeze(const std::vector<nn::ModuleNode::Named>& parameters,
   for (const std::string& glob : globs) {
     bool is_known = false;
     for (const nn::ModuleNode::Named& parameter : parameters)
-      if (fnmatch(parameter.name, glob)) {
+      if (glob == kTowers ? is_of_tower(parameter.name) : fnmatch(parameter.name, glob)) {
         parameter.tensor.impl().requires_grad = false;
         is_known = true;
       }
-    if (!is_known)
+    if (!is_known && glob != kTowers)
       return bad_input("\"" + glob + "\" matches no parameter", "--freeze",
                        parameters.empty() ? "" : "names are like " + parameters.front().name);
   }

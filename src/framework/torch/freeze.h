@@ -17,6 +17,10 @@ namespace memtape::torch {
 /// these, [a-c] for one of a range, and [!abc] for none of these.
 bool fnmatch(std::string_view name, std::string_view pattern);
 
+/// In the place of a glob: the towers of a model with images or speech, and what leads from them to
+/// its text. Of a model of text alone it is nothing.
+inline constexpr std::string_view kTowers = "towers";
+
 /// Freezes the parameters that match any of the globs, as a loop over named_parameters() does. A
 /// glob that matches none is an error.
 Result<void> freeze(const std::vector<nn::ModuleNode::Named>& parameters,

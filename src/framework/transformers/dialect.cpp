@@ -11,6 +11,7 @@
 #include "framework/transformers/axolotl/lora_kernels.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
+#include "framework/transformers/images_left_out.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/quantized_model.h"
@@ -72,6 +73,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     recipe.not_modelled.push_back(std::move(why));
     trainer_of(recipe).lora_kernels = {};
   }
+  leave_images_out(recipe);
   if (!recipe.weights) recipe.weights = loaded_dtype(config);
   return recipe;
 }

@@ -67,6 +67,7 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
 Result<void> check_cut_task(const TrainRecipe& recipe) {
   const bool over_zero3 = runs_deepspeed(recipe) && cuts_parameters(recipe);
   const bool over_fsdp2 = trainer_of(recipe).fsdp && trainer_of(recipe).fsdp->version == 2;
+  if (recipe.task == Task::image_text_to_text) return {};
   const bool is_known = is_classification(recipe.task)
                             ? !recipe.lora || !over_zero3
                             : recipe.task == Task::masked_lm && !recipe.lora && !over_fsdp2;
