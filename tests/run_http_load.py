@@ -4,8 +4,10 @@
 
     run_http_load.py PROGRAM [--clients N] [--seconds N]    N large bodies at once (40), then slow and vanishing clients for so long (8)
 """
+import http.client
 import json
 import pathlib
+import random
 import re
 import socket
 import sys
@@ -24,14 +26,18 @@ class Watch:
     """Asks something small all the time; the longest answer and the most memory meanwhile."""
 
     def __init__(self, server):
-        self.server, self.slowest, self.most, self.asked, self.ended = server, 0.0, 0, 0, False
+        self.server, self.slowest, self.most, self.asked, self.ended, self.failed = server, 0.0, 0, 0, False, None
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
     def run(self):
         while not self.ended:
             start = time.monotonic()
-            run_http.expect("a small request", self.server.ask("GET", "/healthz")[0], 200)
+            try:
+                run_http.expect("a small request", self.server.ask("GET", "/healthz")[0], 200)
+            except (OSError, http.client.HTTPException, SystemExit) as error:
+                self.failed = f"after {self.asked} small requests: {error!r}"
+                return
             self.slowest = max(self.slowest, time.monotonic() - start)
             self.most, self.asked = max(self.most, resident(self.server.process)), self.asked + 1
             time.sleep(0.02)
@@ -40,6 +46,8 @@ class Watch:
         self.ended = True
         self.thread.join()
         print(f"{what}: {self.asked} small requests, the slowest {self.slowest * 1000:.0f} ms, {self.most / 1024:.0f} MiB at most")
+        if self.failed:
+            sys.exit(f"{what}: {self.failed}")
         if not self.asked or self.slowest > MOST_SECONDS or self.most > MOST_KIB:
             sys.exit(f"{what}: slower than {MOST_SECONDS} s, or more than {MOST_KIB >> 10} MiB")
 
@@ -91,13 +99,25 @@ def slow_and_vanishing(server, seconds):
             except OSError:
                 continue  # it was closed: too slow while others stand in line
 
+    def leave_late():
+        """Gone by itself at the moment in which it would be closed: its socket's number is then that of another client."""
+        while time.monotonic() < end:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=5) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
+                try:
+                    client.settimeout(5 + random.random() / 4)
+                    client.sendall(request(b" " * LARGE)[: 200 << 10])
+                    client.recv(1)
+                except OSError:
+                    continue
+
     def vanish():
         while time.monotonic() < end:
             with socket.create_connection(("127.0.0.1", server.port), timeout=5) as client:
                 client.sendall(question)
             time.sleep(0.05)
 
-    clients = [threading.Thread(target=trickle) for _ in range(20)] + [threading.Thread(target=vanish) for _ in range(4)]
+    clients = [threading.Thread(target=what) for what, count in ((trickle, 20), (leave_late, 20), (vanish, 4)) for _ in range(count)]
     [client.start() for client in clients]
     [client.join() for client in clients]
 

@@ -107,9 +107,10 @@ void LargeBodies::look_after() {
   const bool is_line = std::ranges::any_of(watched_, &Watched::stands_in_line);
   bool has_ended = false;
   for (auto at = watched_.begin(); at != watched_.end();) {
-    const bool is_late = at->has_place && is_line && Clock::now() - at->since > kPatience;
-    if (is_late) ::shutdown(bufferevent_getfd(at->connection), SHUT_RDWR);
     if (!is_closed(at->connection)) {
+      // A closed one still names its socket, whose number may be that of another client by now.
+      const bool is_late = at->has_place && is_line && Clock::now() - at->since > kPatience;
+      if (is_late) ::shutdown(bufferevent_getfd(at->connection), SHUT_RDWR);
       ++at;
       continue;
     }
