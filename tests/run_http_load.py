@@ -57,7 +57,7 @@ def many_large(server, count):
     body, answers = request(json.dumps({"model": "x" * (LARGE - 100)}).encode()), []
 
     def one():
-        with socket.create_connection(("127.0.0.1", server.port), timeout=120) as client:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=600) as client:
             client.sendall(body)
             answers.append(read_all(client))
 
