@@ -28,6 +28,7 @@ class Search {
           least(1, layers_ + 1, [&](std::int64_t out) { return ask(layers_ - out, experts); });
       if (!left) return tl::unexpected(left.error());
     }
+    if (Result<void> whole = add_graphs(); !whole) return tl::unexpected(whole.error());
     found_.note = note();
     return std::move(found_);
   }
@@ -37,30 +38,50 @@ class Search {
   template <class Ask>
   Result<void> least(std::int64_t from, std::int64_t end, Ask ask) {
     std::int64_t low = from, high = end;
+    std::int64_t last = from - 1;
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (Result<void> tried = ask(middle); !tried) return tried;
+      if (Result<void> tried = ask(last = middle); !tried) return tried;
       if (fits_)
         high = middle;
       else
         low = middle + 1;
     }
-    return ask(std::min(low, end - 1));
+    const std::int64_t least = std::min(low, end - 1);
+    return least == last ? Result<void>() : ask(least);
   }
 
   Result<void> ask(std::int64_t layers, std::int64_t experts_out) {
     found_.settings = settings_;
     found_.settings.n_gpu_layers = layers;
     found_.settings.n_cpu_moe = std::max(settings_.n_cpu_moe, experts_out);
+    // Most tries have no room for their weights alone.
+    Result<ServerMemory> memory = weights_and_caches(model_, found_.settings);
+    if (!memory) return tl::unexpected(memory.error());
+    found_.memory = *std::move(memory);
+    has_graphs_ = false;
+    fits_ = has_room();
+    if (!fits_) return {};
+    Result<void> whole = add_graphs();
+    fits_ = has_room();
+    return whole;
+  }
+
+  Result<void> add_graphs() {
+    if (has_graphs_) return {};
     Result<ServerMemory> memory = server_memory(model_, found_.settings);
     if (!memory) return tl::unexpected(memory.error());
     found_.memory = *std::move(memory);
-    fits_ = true;
+    has_graphs_ = true;
+    return {};
+  }
+
+  bool has_room() const {
     for (std::size_t gpu = 0; gpu < rooms_.size(); ++gpu) {
       const BufferBytes& b = found_.memory.buffers[gpu];
-      fits_ = fits_ && b.model + b.context + b.compute <= rooms_[gpu];
+      if (b.model + b.context + b.compute > rooms_[gpu]) return false;
     }
-    return {};
+    return true;
   }
 
   std::string note() const {
@@ -80,6 +101,7 @@ class Search {
   const std::int64_t layers_;       ///< the output counts as one
   Fitted found_;
   bool fits_ = false;
+  bool has_graphs_ = false;  ///< whether `found_.memory` counts compute buffers
 };
 
 }  // namespace

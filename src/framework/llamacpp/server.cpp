@@ -23,11 +23,7 @@ class Loader {
         rows_(settings) {}
 
   Result<ServerMemory> load() {
-    if (Result<void> placed = place_weights(); !placed) return tl::unexpected(placed.error());
-    if (Result<void> checked = check_caches(); !checked) return tl::unexpected(checked.error());
-    memory_.devices = owner_;
-    memory_.sizes = context_sizes(settings_, model_.hp);
-    memory_.caches = plan_caches(model_.hp, settings_, devices_, placement_);
+    if (Result<void> placed = place(); !placed) return tl::unexpected(placed.error());
     Context own{memory_.caches, model_.architecture->build, memory_.sizes.n_outputs_max};
     Result<ggml::Schedule> prompt = prompt_of(own);
     if (!prompt) return tl::unexpected(prompt.error());
@@ -35,7 +31,14 @@ class Loader {
     memory_.splits = prompt->splits;
     if (settings_.drafts)
       if (Result<void> added = add_drafts(*prompt); !added) return tl::unexpected(added.error());
-    gather(*prompt);
+    gather(prompt->bytes);
+    return std::move(memory_);
+  }
+
+  /// Before the first graph is built.
+  Result<ServerMemory> load_weights_and_caches() {
+    if (Result<void> placed = place(); !placed) return tl::unexpected(placed.error());
+    gather(std::vector<Bytes>(devices_.backends().size()));
     return std::move(memory_);
   }
 
@@ -69,6 +72,15 @@ class Loader {
     const Result<ggml::Schedule> prompt = prompt_of(drafts);
     if (!prompt) return tl::unexpected(prompt.error());
     for (std::size_t b = 0; b < schedule.bytes.size(); ++b) schedule.bytes[b] += prompt->bytes[b];
+    return {};
+  }
+
+  Result<void> place() {
+    if (Result<void> placed = place_weights(); !placed) return placed;
+    if (Result<void> checked = check_caches(); !checked) return checked;
+    memory_.devices = owner_;
+    memory_.sizes = context_sizes(settings_, model_.hp);
+    memory_.caches = plan_caches(model_.hp, settings_, devices_, placement_);
     return {};
   }
 
@@ -204,10 +216,11 @@ class Loader {
       memory_.buffers.push_back(std::move(b));
   }
 
-  void gather(const ggml::Schedule& schedule) {
+  /// `computed` are the bytes of the graphs, by backend.
+  void gather(const std::vector<Bytes>& computed) {
     for (int b = 0; b < devices_.gpus(); ++b)
-      add(devices_.memory(b), schedule.bytes[static_cast<std::size_t>(b)]);
-    const Bytes host = schedule.bytes[static_cast<std::size_t>(devices_.cpu())];
+      add(devices_.memory(b), computed[static_cast<std::size_t>(b)]);
+    const Bytes host = computed[static_cast<std::size_t>(devices_.cpu())];
     if (devices_.has_pinned()) add(devices_.pinned(), host);
     add(devices_.memory(devices_.cpu()), devices_.has_pinned() ? 0 : host);
     add_rows();
@@ -222,6 +235,16 @@ class Loader {
   std::vector<const ggml::BufferType*> buffers_;
   ServerMemory memory_;
 };
+
+/// The settings with which the architecture runs.
+Result<Settings> taken_by(const Model& model, Settings settings) {
+  if (!model.hp.never_flash || settings.flash == FlashAttention::off) return settings;
+  if (ggml::is_quantized(settings.type_v))
+    return bad_input(fmt::format("needs flash attention, which {} runs without", model.hp.arch),
+                     "--cache-type-v", "f16");
+  settings.flash = FlashAttention::off;
+  return settings;
+}
 
 }  // namespace
 
@@ -240,14 +263,13 @@ std::int64_t Model::parameters() const {
 }
 
 Result<ServerMemory> server_memory(const Model& model, const Settings& settings) {
-  if (!model.hp.never_flash || settings.flash == FlashAttention::off)
-    return Loader(model, settings).load();
-  if (ggml::is_quantized(settings.type_v))
-    return bad_input(fmt::format("needs flash attention, which {} runs without", model.hp.arch),
-                     "--cache-type-v", "f16");
-  Settings without = settings;
-  without.flash = FlashAttention::off;
-  return Loader(model, without).load();
+  const Result<Settings> taken = taken_by(model, settings);
+  return taken ? Loader(model, *taken).load() : tl::unexpected(taken.error());
+}
+
+Result<ServerMemory> weights_and_caches(const Model& model, const Settings& settings) {
+  const Result<Settings> taken = taken_by(model, settings);
+  return taken ? Loader(model, *taken).load_weights_and_caches() : tl::unexpected(taken.error());
 }
 
 }  // namespace memtape::llamacpp

@@ -38,4 +38,7 @@ struct ServerMemory {
 
 Result<ServerMemory> server_memory(const Model& model, const Settings& settings);
 
+/// The same without compute buffers, for which no graph has to be built: the least that is needed.
+Result<ServerMemory> weights_and_caches(const Model& model, const Settings& settings);
+
 }  // namespace memtape::llamacpp
