@@ -141,7 +141,7 @@ def main():
     script = str(pathlib.Path(__file__).resolve().parent.parent / "scripts" / "build_with_progress.py")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(8) as pool:
         checks = {
-            "train": pool.submit(shows_progress_and_stops, [program, *TRAIN], b"predicting for", [130]),
+            "train": pool.submit(shows_progress_and_stops, [program, *TRAIN], b"s: each allocation of 126 layers is made in turn", [130]),
             "plan": pool.submit(shows_progress_and_stops, [program, *PLAN], b"ctrl-C shows the best so far", [0, 1]),
             "plan's best": pool.submit(best_plan_so_far, [program, *PLAN]),
             "fits": pool.submit(shows_progress_and_stops, [program, *FITS], b"ctrl-C shows those so far", [0, 1]),

@@ -3,7 +3,10 @@
 
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "answer/release_options.h"
+#include "base/text.h"
 #include "recorded_answer.h"
 #include "sources/container_file.h"
 #include "sources/files.h"
@@ -63,6 +66,21 @@ Result<TrainAnswer> OutsideProcess::recorded(const answer::RawOptions& options) 
 }
 
 Workers OutsideProcess::workers() const { return threads(); }
+
+Result<ModelSource> OutsideOfPrediction::model(const std::string& name) const {
+  Result<ModelSource> found = OutsideProcess::model(name);
+  if (!found || !found->config) return found;
+  for (const char* key : {"num_hidden_layers", "n_layers", "n_layer"})
+    if (const auto layers = std::strtoll(found->config->json(key).c_str(), nullptr, 10); layers > 0)
+      layers_ = layers;
+  return found;
+}
+
+std::string OutsideOfPrediction::progress(std::chrono::seconds passed) const {
+  const std::string of = layers_ > 0 ? fmt::format(" of {} layers", with_commas(layers_)) : "";
+  return fmt::format("predicting for {} s: each allocation{} is made in turn; ctrl-C ends it",
+                     passed.count(), of);
+}
 
 const OutsideProcess& outside_process() {
   static const OutsideProcess outside;

@@ -3,11 +3,16 @@
 // installed Pythons, real steps on phantom GPUs, and a thread for each core.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
 #include "answer/outside.h"
 
 namespace memtape::cli {
 
-class OutsideProcess final : public answer::Outside {
+class OutsideProcess : public answer::Outside {
  public:
   Result<ModelSource> model(const std::string& name) const override;
   bool is_there(const std::string& path) const override;
@@ -18,6 +23,18 @@ class OutsideProcess final : public answer::Outside {
   Result<std::vector<Container>> containers(launch::ContainerRequest& request) const override;
   Result<TrainAnswer> recorded(const answer::RawOptions& options) const override;
   Workers workers() const override;
+};
+
+/// The same for one prediction, which can say meanwhile why it takes long.
+class OutsideOfPrediction final : public OutsideProcess {
+ public:
+  Result<ModelSource> model(const std::string& name) const override;
+
+  /// May be called on another thread.
+  std::string progress(std::chrono::seconds passed) const;
+
+ private:
+  mutable std::atomic<std::int64_t> layers_ = 0;  ///< of the last model; 0 if it does not say
 };
 
 /// There is one for the whole process.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape serve MODEL`: resolve the model, ask the engine, report.
+#include <chrono>
+
 #include "answer/comparison_table.h"
 #include "answer/serve_answer.h"
 #include "commands.h"
@@ -28,8 +30,10 @@ void print_server(const answer::OneServer& server, const OutputOptions& output,
 
 int show_server(const ServeCommand& command, Terminal& terminal) {
   const Result<answer::Serving> serving = [&] {
-    const WaitingLine line(terminal, !command.output.quiet, "predicting");
-    return answer::answer_serving(command, outside_process());
+    const OutsideOfPrediction outside;
+    const WaitingLine line(terminal, !command.output.quiet,
+                           [&](std::chrono::seconds passed) { return outside.progress(passed); });
+    return answer::answer_serving(command, outside);
   }();
   if (!serving) return terminal.fail(serving.error());
   if (const auto* one = std::get_if<answer::OneServer>(&*serving); one && !command.html.empty())

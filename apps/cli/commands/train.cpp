@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape train MODEL`: resolve the model, read the options, predict, report.
+#include <chrono>
+
 #include "answer/train_answer.h"
 #include "commands.h"
 #include "outside_process.h"
@@ -51,8 +53,10 @@ int show_training(const RawOptions& options, Terminal& terminal) {
   const bool wants_trace = draws || options.csv || options.output.explain ||
                            !options.html.empty() || !options.snapshot.empty();
   const Result<answer::Training> training = [&] {
-    const WaitingLine line(terminal, !options.output.quiet, "predicting");
-    return answer::answer_train(options, wants_trace, outside_process());
+    const OutsideOfPrediction outside;
+    const WaitingLine line(terminal, !options.output.quiet,
+                           [&](std::chrono::seconds passed) { return outside.progress(passed); });
+    return answer::answer_train(options, wants_trace, outside);
   }();
   if (!training) return terminal.fail(training.error());
   if (const auto* one = std::get_if<answer::OneTraining>(&*training))
