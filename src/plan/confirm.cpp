@@ -2,6 +2,8 @@
 #include "plan/confirm.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "framework/train_arguments.h"
 #include "report/headline.h"
@@ -13,16 +15,26 @@ Result<TrainRecipe> Confirmation::recipe(const Reading& reading, const NamedValu
 }
 
 Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedValues& layout) const {
-  Result<TrainRecipe> asked = recipe(reading, layout);
+  const Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());
-  return ask(std::move(*asked));
+  return ask(*asked, {.workers = workers_});
 }
 
-Result<Confirmed> Confirmation::until_too_large(const Reading& reading,
-                                                const NamedValues& layout) const {
-  Result<TrainRecipe> asked = recipe(reading, layout);
-  if (!asked) return tl::unexpected(asked.error());
-  return ask(std::move(*asked), true);
+std::vector<Result<Confirmed>> Confirmation::until_too_large(
+    std::span<const Result<TrainRecipe>> layouts) const {
+  std::vector<std::optional<Result<Confirmed>>> found(layouts.size());
+  const bool is_for_each = layouts.size() < workers_.count;
+  workers_.share(layouts.size(), [&](std::size_t, std::size_t at) {
+    const Result<TrainRecipe>& recipe = layouts[at];
+    if (recipe)
+      found[at] =
+          ask(*recipe, {.until_too_large = true, .workers = is_for_each ? workers_ : Workers()});
+    else
+      found[at] = tl::unexpected(recipe.error());
+  });
+  std::vector<Result<Confirmed>> all;
+  for (std::optional<Result<Confirmed>>& one : found) all.push_back(std::move(*one));
+  return all;
 }
 
 Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValues& layout,
@@ -30,16 +42,14 @@ Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValu
   Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());
   asked->layout.rank = rank;
-  return ask(std::move(*asked));
+  return ask(*asked, {.workers = workers_});
 }
 
-Result<Confirmed> Confirmation::ask(TrainRecipe recipe, bool until_too_large) const {
-  Result<TrainAnswer> answer = predict_train(model_, recipe, device_,
-                                             {.largest = 0,
-                                              .advise = false,
-                                              .fullest_only = true,
-                                              .until_too_large = until_too_large,
-                                              .workers = workers_});
+Result<Confirmed> Confirmation::ask(const TrainRecipe& recipe, PredictOptions options) const {
+  options.largest = 0;
+  options.advise = false;
+  options.fullest_only = true;
+  Result<TrainAnswer> answer = predict_train(model_, recipe, device_, options);
   if (!answer) return tl::unexpected(answer.error());
   Prediction& p = answer->prediction;
   Confirmed found;

@@ -2,6 +2,11 @@
 // confirm: answers a candidate exactly, as `memtape train` answers its options.
 #pragma once
 
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "option/given.h"
 #include "plan/space.h"
 #include "predict/train.h"
@@ -39,14 +44,15 @@ class Confirmation {
   /// Answers for every distinct rank.
   Result<Confirmed> all_ranks(const Reading& reading, const NamedValues& layout) const;
   /// The same, but no more ranks are run once one needs more than the device has. A layout that
-  /// fits well was answered for every rank.
-  Result<Confirmed> until_too_large(const Reading& reading, const NamedValues& layout) const;
+  /// fits well was answered for every rank. Several are answered side by side.
+  std::vector<Result<Confirmed>> until_too_large(
+      std::span<const Result<TrainRecipe>> layouts) const;
   /// Answers for one rank. If that rank does not fit, neither does the layout.
   Result<Confirmed> one_rank(const Reading& reading, const NamedValues& layout,
                              std::int64_t rank) const;
 
  private:
-  Result<Confirmed> ask(TrainRecipe recipe, bool until_too_large = false) const;
+  Result<Confirmed> ask(const TrainRecipe& recipe, PredictOptions options) const;
 
   const ModelRequest& model_;
   const DeviceSetup& device_;

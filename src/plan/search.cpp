@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <map>
 #include <span>
 
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ constexpr auto kObjectives =
 constexpr std::size_t kOfOthers = 2;
 /// Nor of those that may not fit, or fit only while cached segments go back in every step.
 constexpr std::size_t kOfTight = 2;
+/// So many plans are answered at once while none fits.
+constexpr std::size_t kMostAhead = 4;
 
 struct Entry {
   const Field* field = nullptr;
@@ -106,14 +109,28 @@ class Search {
                              [this](const Entry& a, const Entry& b) { return comes_before(a, b); });
   }
 
-  /// The best that was not looked at: of those laid out, or of the lighter ones of what did not fit.
+  /// A place among what was not looked at: among those laid out, and the lighter ones of what did
+  /// not fit.
+  struct Place {
+    std::size_t laid_out = 0, lighter = 0;
+  };
+
+  /// The best from `place` on, which moves behind it.
+  const Entry* take(Place& place) const {
+    const bool is_last = place.laid_out == entries_.size();
+    const bool is_lighter =
+        place.lighter < lighter_.size() &&
+        (is_last || comes_before(*lighter_[place.lighter], entries_[place.laid_out]));
+    if (is_lighter) return lighter_[place.lighter++];
+    return is_last ? nullptr : &entries_[place.laid_out++];
+  }
+
   const Entry* next() {
-    const bool is_lighter = !lighter_.empty() && (next_ == entries_.size() ||
-                                                  comes_before(*lighter_.front(), entries_[next_]));
-    if (!is_lighter) return next_ == entries_.size() ? nullptr : &entries_[next_++];
-    const Entry* entry = lighter_.front();
-    lighter_.erase(lighter_.begin());
-    return entry;
+    Place place{next_, 0};
+    const Entry* const best = take(place);
+    if (place.lighter > 0) lighter_.erase(lighter_.begin());
+    next_ = place.laid_out;
+    return best;
   }
 
   void add_lighter(const Entry& entry) {
@@ -166,7 +183,8 @@ class Search {
   std::size_t confirm(const Entry& entry) {
     const NamedValues layout = entry.field->space->layout(entry.candidate);
     ++answer_.confirmed;
-    auto exactly = confirmation_.until_too_large(entry.field->reading, layout);
+    Result<Confirmed> exactly = answer_to(entry);
+    ahead_ = exactly && exactly->fits ? 1 : std::min(ahead_ * 2, kMostAhead);
     if (!exactly) {
       if (refused_.empty()) refused_ = exactly.error().line();
       return 0;
@@ -187,6 +205,27 @@ class Search {
     }
     report_progress();
     return fits_well ? 1 : 0;
+  }
+
+  /// Where plans were refused the next ones are answered beside it.
+  Result<Confirmed> answer_to(const Entry& entry) {
+    if (!answered_.contains(&entry)) {
+      std::vector<const Entry*> asked;
+      std::vector<Result<TrainRecipe>> recipes;
+      const std::size_t most = std::min(ahead_, options_.workers.count);
+      Place place{next_, 0};
+      for (const Entry* one = &entry; one && asked.size() < most; one = take(place)) {
+        if (tier(one->candidate) != tier(entry.candidate)) break;
+        if (one != &entry && (answered_.contains(one) || is_bounded_out(*one))) continue;
+        asked.push_back(one);
+        recipes.push_back(
+            confirmation_.recipe(one->field->reading, one->field->space->layout(one->candidate)));
+      }
+      std::vector<Result<Confirmed>> answers = confirmation_.until_too_large(recipes);
+      for (std::size_t i = 0; i < asked.size(); ++i)
+        answered_.emplace(asked[i], std::move(answers[i]));
+    }
+    return std::move(answered_.extract(&entry).mapped());
   }
 
   std::size_t refuse(const Entry& entry, const Confirmed& exactly) {
@@ -391,9 +430,11 @@ class Search {
   std::vector<const Entry*> lighter_;  ///< of added_, those that were not looked at, in order
   std::vector<Failed> failed_;
   std::vector<PlanRow> rows_;
-  std::vector<const Entry*> shown_;  ///< what rows_ were made of
-  std::size_t tight_ = 0;            ///< of those that fit, but not well
-  std::string refused_;              ///< what a program refused that its space did not
+  std::vector<const Entry*> shown_;                     ///< what rows_ were made of
+  std::map<const Entry*, Result<Confirmed>> answered_;  ///< not yet looked at
+  std::size_t ahead_ = 1;                               ///< how many plans are answered at once
+  std::size_t tight_ = 0;                               ///< of those that fit, but not well
+  std::string refused_;  ///< what a program refused that its space did not
   PlanAnswer answer_;
 };
 
