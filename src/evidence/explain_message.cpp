@@ -28,6 +28,7 @@ class MessageReader {
       case ExplainedWording::torch_short: torch_short(); break;
       case ExplainedWording::torch_mps: mps(); break;
       case ExplainedWording::host_killed: host_killed(); break;
+      case ExplainedWording::host_refused: host_refused(); break;
       case ExplainedWording::cuda_plain:
       case ExplainedWording::cublas:
       case ExplainedWording::nccl: plain(); break;
@@ -230,6 +231,17 @@ class MessageReader {
            "torch gives cached memory back before it takes the last of the device", std::nullopt,
            false);
     ask(std::nullopt);
+  }
+
+  /// A tensor of the host's: what is loaded, offloaded or pinned there.
+  void host_refused() {
+    finding(
+        "the machine's own memory, or what its container may have, was used up: the tensor was to "
+        "lie there, and the GPU's memory is not to blame");
+    remedy("offload_optimizer, offload_param, --cpu-offload-gb",
+           "less of the model on the host, where the GPU has room for it", std::nullopt, false);
+    remedy("docker run --memory SIZE --shm-size SIZE",
+           "where it is a container's limit and not the machine's", std::nullopt, false);
   }
 
   /// The machine's own memory: no setting of a GPU helps.

@@ -15,9 +15,9 @@ using Wording = OomMessage::Wording;
 
 constexpr auto kWordings = std::to_array<std::string_view>(
     {"torch_parentheses", "torch_sentences", "torch_async", "torch_mps", "torch_short",
-     "cuda_plain", "cublas", "nccl", "host_killed", "vllm_kv_bytes", "vllm_kv_tokens",
-     "vllm_no_blocks", "vllm_start_up", "vllm_sampler", "sglang_static", "sglang_slots",
-     "llamacpp"});
+     "cuda_plain", "cublas", "nccl", "host_killed", "host_refused", "vllm_kv_bytes",
+     "vllm_kv_tokens", "vllm_no_blocks", "vllm_start_up", "vllm_sampler", "sglang_static",
+     "sglang_slots", "llamacpp"});
 
 /// A message is not longer than this, with all processes that it may list.
 constexpr std::size_t kLongestMessage = 4000;
@@ -156,6 +156,14 @@ std::optional<OomMessage> killed_message(const MessageText&, std::size_t) {
   return m;
 }
 
+/// "DefaultCPUAllocator: can't allocate memory: you tried to allocate 34359738368 bytes."
+std::optional<OomMessage> refused_message(const MessageText& text, std::size_t at) {
+  OomMessage m;
+  m.wording = Wording::host_refused;
+  m.requested = quantity_after(text.flat().substr(at, 200), "you tried to allocate");
+  return m;
+}
+
 using Reader = std::optional<OomMessage> (*)(const MessageText&, std::size_t);
 struct Anchor {
   std::string_view words;
@@ -195,6 +203,7 @@ constexpr auto kAnchors = std::to_array<Anchor>({
     {"CUDA_ERROR_OUT_OF_MEMORY", plain_message},
     {"cudaErrorMemoryAllocation", plain_message},
     {"HIP error: out of memory", plain_message},
+    {"DefaultCPUAllocator: ", refused_message},
     {"exit code -9", killed_message},
     {"Exit code -9", killed_message},
     {"exit code: -9", killed_message},

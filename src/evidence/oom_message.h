@@ -27,6 +27,7 @@ struct OomMessage {
     cublas,         ///< CUBLAS_STATUS_ALLOC_FAILED, and cuDNN's and cuSOLVER's
     nccl,           ///< NCCL could not allocate
     host_killed,    ///< exit code -9: the machine's own memory ran out
+    host_refused,   ///< "DefaultCPUAllocator: can't allocate memory"
     vllm_kv_bytes,  ///< "To serve at least one request ... 5.62 GiB KV cache is needed"
     vllm_kv_tokens,
     vllm_no_blocks,
