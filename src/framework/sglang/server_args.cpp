@@ -150,7 +150,8 @@ class Reader {
 
   void model() {
     vllm::Settings& s = a_.model;
-    take(vllm::device_facts(device_, "SGLang"), s.device);
+    constexpr int kTuring = 75;  // "SGLang only supports sm75 and above" (model_runner.py)
+    take(vllm::device_facts(device_, "SGLang", kTuring), s.device);
     take(dtype_of(options_, config_), s.dtype);
     take(kv_dtype_of(options_), s.kv_dtype);
     s.enforce_eager = true;

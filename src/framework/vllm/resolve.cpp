@@ -378,7 +378,8 @@ Result<Bytes> cpu_offload_of(const ServeOptions& options) {
   return static_cast<Bytes>(*given * static_cast<double>(Bytes{1} << 30));
 }
 
-Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine) {
+Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine,
+                                 int least_capability) {
   DeviceFacts facts;
   if (device.gpu && device.gpu->vendor == "AMD")
     return unsupported(
@@ -389,6 +390,12 @@ Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view eng
   if (device.gpu && !device.gpu->runs_cuda())
     return unsupported(fmt::format("{} is modelled for CUDA devices only", engine), "--gpu",
                        "an NVIDIA GPU (memtape gpus lists them)");
+  if (device.gpu && device.gpu->capability() < least_capability)
+    return unsupported(fmt::format("{} has no kernels for compute capability {}.{}", engine,
+                                   device.gpu->capability_major, device.gpu->capability_minor),
+                       "--gpu",
+                       fmt::format("{}.{} or later; --engine llamacpp runs on it",
+                                   least_capability / 10, least_capability % 10));
   if (device.gpu) {
     facts.traits = device_traits(device.gpu);
     facts.name = std::string(device.gpu->name);
@@ -471,7 +478,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
         fmt::format("vLLM {}'s layers are taken to be those of {}; its defaults, "
                     "sampler and budget are its own",
                     version, kVersion));
-  const Result<DeviceFacts> device = device_facts(request.device, "vLLM");
+  const Result<DeviceFacts> device = device_facts(request.device, "vLLM", kLeastCapability);
   if (!device) return tl::unexpected(device.error());
   s.device = *device;
   const Result<DType> dtype = dtype_of(options, config, s.device);

@@ -30,8 +30,13 @@ Config without_encoders(const Config& config);
 /// --cpu-offload-gb, which vLLM and SGLang read alike.
 Result<Bytes> cpu_offload_of(const ServeOptions& options);
 
-/// The device on which `engine` runs. The size of its memory must be known.
-Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine);
+/// Volta is the first that vLLM is built for (CUDA_SUPPORTED_ARCHS of its CMakeLists.txt).
+inline constexpr int kLeastCapability = 70;
+
+/// The device on which `engine` runs, of that compute capability at least, as in 75. The size of
+/// its memory must be known.
+Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view engine,
+                                 int least_capability);
 
 /// The settings of rank 0. `warnings` receives what was given and is not modelled.
 /// `named` has the architecture of the checkpoint, `config` that of the decoder (pooling.h).
