@@ -23,10 +23,17 @@ bool is_wanted(std::int64_t parameters, const FitsQuestion& q) {
                              (q.most_parameters == 0 || parameters <= q.most_parameters));
 }
 
+/// Decoders that embed or rank say so by their names alone.
+bool answers_nobody(const CatalogEntry& entry) {
+  return entry.id.find("-Embedding-") != std::string_view::npos ||
+         entry.id.find("-Reranker-") != std::string_view::npos;
+}
+
 std::vector<const CatalogEntry*> wanted_models(const FitsQuestion& q) {
   std::vector<const CatalogEntry*> wanted;
   for (const CatalogEntry& entry : model_catalog())
-    if (is_wanted(entry.parameters, q) && plain(entry.id).find(plain(q.name)) != std::string::npos)
+    if (is_wanted(entry.parameters, q) && !answers_nobody(entry) &&
+        plain(entry.id).find(plain(q.name)) != std::string::npos)
       wanted.push_back(&entry);
   return wanted;
 }
