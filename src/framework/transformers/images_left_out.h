@@ -2,12 +2,16 @@
 // Trainer over a model with images is answered for batches of text alone, and says so.
 #pragma once
 
-#include "workload/train_recipe.h"
+namespace memtape {
 
-namespace memtape::transformers {
+struct TrainRecipe;
+
+namespace transformers {
 
 /// Notes what the answer leaves out of a model with images. Of another, towers that are frozen are
 /// none.
 void leave_images_out(TrainRecipe& recipe);
 
-}  // namespace memtape::transformers
+}  // namespace transformers
+
+}  // namespace memtape
