@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scripts of the users' own around transformers' Trainer, whose arguments are TrainingArguments
-// beside a few of theirs.
+// Scripts of the users' own around transformers' Trainer: TrainingArguments and a few of theirs.
 #include "launch/trainer_program.h"
 
 #include <algorithm>

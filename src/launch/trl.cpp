@@ -44,8 +44,7 @@ std::vector<std::string_view> all_fields(const SettingsProgram& program) {
   return names;
 }
 
-/// --accelerate_config: one that trl ships, or a file; and --num_processes, which comes before what
-/// that says.
+/// --accelerate_config: one that trl ships, or a file; --num_processes comes before what it says.
 void begin_trl(Reading& reading) {
   Settings& settings = reading.settings;
   // trl's own program goes through accelerate's launcher (trl/cli).

@@ -135,8 +135,7 @@ Result<Unwrapped> take_deepspeed(const ReadFlags& flags, WrapperWords rest,
   return take_launcher(flags, rest, command);
 }
 
-/// `tune run` takes torchrun's flags before the recipe (torchtune/_cli/run.py); it stays the
-/// program.
+/// `tune run`, which stays the program, takes torchrun's flags before the recipe (_cli/run.py).
 Result<Unwrapped> take_tune(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
   if (!flags.given.empty())
     if (const Result<Unwrapped> taken = take_torchrun(flags, rest, command); !taken) return taken;
