@@ -34,7 +34,6 @@ class Rules {
  public:
   Rules(const Config& config, const TrainRecipe& recipe, const Prediction& prediction)
       : recipe_(recipe),
-        prediction_(prediction),
         rank_(prediction.ranks.front()),
         parameters_(prediction.model.parameters),
         trainable_(prediction.model.trainable_parameters),
@@ -146,7 +145,6 @@ class Rules {
   void add(RuleOfThumb rule) { rules_.push_back(std::move(rule)); }
 
   const TrainRecipe& recipe_;
-  const Prediction& prediction_;
   const RankReport& rank_;
   std::int64_t parameters_, trainable_;
   std::optional<Shape> shape_;
