@@ -105,8 +105,22 @@ class Search {
   }
 
   void put_in_order() {
-    std::ranges::stable_sort(entries_,
-                             [this](const Entry& a, const Entry& b) { return comes_before(a, b); });
+    const auto asked = entries_.begin() + (asks_for_one() ? 1 : 0);
+    asks_for_first_ = asked != entries_.begin();
+    std::stable_sort(asked, entries_.end(),
+                     [this](const Entry& a, const Entry& b) { return comes_before(a, b); });
+  }
+
+  /// Whether the sizes are all said. The first point laid out is what they mean with nothing made
+  /// again, whole stages and experts that are not cut; the others are its variants.
+  bool asks_for_one() const {
+    const Field& field = fields_.front();
+    return fields_.size() == 1 && std::ranges::all_of(field.space->axes(), [&](Axis axis) {
+             const bool varies = axis == Axis::vpp || axis == Axis::etp ||
+                                 axis == Axis::checkpointing || axis == Axis::modules;
+             return varies || field.job->pins.fixes(axis) ||
+                    field.space->values(axis, entries_.front().candidate).size() <= 1;
+           });
   }
 
   /// A place among what was not looked at: among those laid out, and the lighter ones of what did
@@ -412,7 +426,8 @@ class Search {
       return a.step_seconds.mid * static_cast<double>(by_cost ? a.gpus : 1) <
              b.step_seconds.mid * static_cast<double>(by_cost ? b.gpus : 1);
     };
-    std::ranges::stable_sort(rows_, better);
+    answer_.asked_first = asks_for_first_ && !shown_.empty() && shown_.front() == &entries_.front();
+    std::stable_sort(rows_.begin() + (answer_.asked_first ? 1 : 0), rows_.end(), better);
     find_why_not();
     find_expected();
     say_left_out();
@@ -425,7 +440,8 @@ class Search {
   const SearchOptions& options_;
   const Confirmation confirmation_;
   std::vector<Entry> entries_;
-  std::size_t next_ = 0;  ///< of entries_
+  bool asks_for_first_ = false;  ///< of entries_, which is answered before its variants
+  std::size_t next_ = 0;         ///< of entries_
   std::deque<Entry> added_;
   std::vector<const Entry*> lighter_;  ///< of added_, those that were not looked at, in order
   std::vector<Failed> failed_;

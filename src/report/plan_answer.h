@@ -82,6 +82,8 @@ struct PlanAnswer {
   std::optional<DeviceSummary> device;
   std::string objective;
   std::vector<PlanRow> plans;  ///< the best first
+  /// The first one is the layout whose sizes were all said, the others are its variants.
+  bool asked_first = false;
   /// Indices into `plans` of those that no plan beats in both time and memory.
   std::vector<std::size_t> pareto;
   std::vector<WhyNot> why_not;

@@ -141,13 +141,13 @@ std::string time_table(const PlanAnswer& a) {
   return out;
 }
 
-/// A plan that is faster than the first stands behind it where it does not fit for certain; that
-/// is said.
+/// A plan that is faster than the first stands behind it where it does not fit for certain, or
+/// where the first is what was asked for; that is said.
 std::string faster_but_tight(const PlanAnswer& a, const PlanLook& look) {
   std::string out;
   for (std::size_t i = 1; i < a.plans.size(); ++i) {
     const PlanRow& p = a.plans[i];
-    if (p.fits_well() || p.sacrifice != a.plans.front().sacrifice ||
+    if ((p.fits_well() && !a.asked_first) || p.sacrifice != a.plans.front().sacrifice ||
         p.step_seconds.mid >= a.plans.front().step_seconds.mid)
       continue;
     out += "\n";
@@ -155,6 +155,7 @@ std::string faster_but_tight(const PlanAnswer& a, const PlanLook& look) {
         fmt::format("Plan {} is faster than plan 1: {} a step. It stands behind because it {}.",
                     i + 1, seconds_text(p.step_seconds.mid),
                     p.within_limit_bytes ? "fits only while cached segments go back in every step"
+                    : p.fits_well()      ? "is another than the one that was asked for"
                                          : "may not fit"),
         look.width, 0);
   }
