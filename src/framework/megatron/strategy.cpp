@@ -133,6 +133,14 @@ constexpr auto kFields = std::to_array<ConfigField<Strategy>>({
     {"pipeline_model_parallel_layout", hand_on},
 });
 
+/// The formats of --fp8-format (megatron/training/arguments.py, _add_mixed_precision_args).
+Result<void> check_eight_bits(const Strategy& said) {
+  constexpr auto kFormats = std::to_array<std::string_view>({"", "e4m3", "hybrid"});
+  if (std::ranges::find(kFormats, said.fp8.value_or("")) != kFormats.end()) return {};
+  return bad_input(fmt::format("Megatron-LM has no fp8 \"{}\"", *said.fp8), "--strategy",
+                   "e4m3 or hybrid");
+}
+
 }  // namespace
 
 Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
@@ -142,6 +150,7 @@ Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
   return check_known(*object, kFields)
       .and_then([&] { return read_fields(*object, "--strategy", kFields, said); })
       .and_then([&] { return object->check(); })
+      .and_then([&] { return check_eight_bits(said); })
       .map([&] { recipe.own.of<Strategy>() = std::move(said); });
 }
 
