@@ -43,7 +43,8 @@ constexpr auto kPlanOptions = std::to_array<Option>({
 });
 
 constexpr auto kPlanServeOptions = std::to_array<Option>({
-    {"--available", "NxGPU,...", "the GPUs at hand, like 8xh100-80gb,4xa100-80gb", kPlan},
+    Option{"--available", "NxGPU,...", "the GPUs at hand, like 8xh100-80gb,4xa100-80gb", kPlan}
+        .people_say("--gpu --gpus --compare"),
     {"--users", "N", "requests at a time", kPlan, {}, "1"},
     {"--context", "N", "tokens of a prompt, like 32k", kPlan, {}, "1024"},
     {"--output", "N", "tokens of an answer", kPlan, {}, "256"},

@@ -77,6 +77,20 @@ std::string text(const Comparison& comparison, Widths widths) {
   return text;
 }
 
+Result<void> compares_alone(std::string_view command, std::span<const NamedValue> values) {
+  const auto count = [&](std::string_view name) {
+    return std::ranges::count(values, name, &NamedValue::first);
+  };
+  if (count("compare") == 0) return {};
+  if (count("gpu") > 0)
+    return bad_input("--gpu beside --compare: which GPUs?", std::string(command),
+                     "--compare GPU,GPU");
+  if (count("gpu-memory-bytes") > 0)
+    return bad_input("--gpu-memory-bytes beside --compare: of which GPU?", std::string(command),
+                     "--gpu with --gpu-memory-bytes for one");
+  return {};
+}
+
 std::string quiet_text(const Comparison& comparison) {
   if (!comparison.winner) return "none fits\n";
   const ComparedServer& winner = comparison.servers[*comparison.winner];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/device_options.h"
 
+#include "base/typed_number.h"
 #include "option/value.h"
 
 namespace memtape::answer {
@@ -38,6 +39,7 @@ Result<DeviceSetup> device_of(OptionValues values, OptionValues environment,
              context = bytes_option(values, "context-bytes");
   if (!total) return tl::unexpected(total.error());
   if (!context) return tl::unexpected(context.error());
+  if (*total && is_without_unit(**total)) return no_unit("gpu-memory-bytes", **total);
   device.total_override = *total;
   device.context_override = *context;
   if (const std::string* name = last_value(values, "driver-placement")) {

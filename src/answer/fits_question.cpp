@@ -133,6 +133,7 @@ class QuestionReader {
     if (!said) return std::nullopt;
     const std::optional<Bytes> bytes = typed_bytes(*said);
     if (!bytes) return unusable(name, *said, "a size like 24GiB, 80GB or 25769803776");
+    if (is_without_unit(*bytes)) return no_unit(name, *bytes);
     return bytes;
   }
 
@@ -181,6 +182,11 @@ class QuestionReader {
     const auto most = high.empty() ? std::optional<std::int64_t>(0) : typed_parameters(high);
     if (!least || !most || (low.empty() && high.empty()) || (*most > 0 && *most < *least))
       return unusable("size", *said, "parameters from and to, like 7B..14B, ..8B or 30B..");
+    constexpr std::int64_t kFewest = 10'000;  // than this no model has fewer
+    if (const std::int64_t last = std::max(*least, *most); last > 0 && last < kFewest)
+      return bad_input(fmt::format("\"{}\" counts parameters one by one", *said), "--size",
+                       fmt::format("did you mean {}..{}?", low.empty() ? "" : low + "B",
+                                   high.empty() ? "" : high + "B"));
     q_.least_parameters = *least;
     q_.most_parameters = *most;
     return {};

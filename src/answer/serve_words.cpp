@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "answer/command_words.h"
+#include "answer/comparison_table.h"
 #include "predict/serve.h"
 
 namespace memtape::answer {
@@ -95,17 +96,9 @@ Error unknown_flag(const ServeEngine& engine, const option::Table& table, std::s
 
 /// Nothing is asked twice, and nothing beside --compare that it would drop.
 Result<void> questions_agree(const NamedValues& values) {
-  const auto count = [&](std::string_view name) {
-    return std::ranges::count(values, name, &NamedValue::first);
-  };
-  if (count("compare") > 1) return serve_mistake("--compare is given twice", "one of them");
-  if (count("compare") == 0) return {};
-  if (count("gpu") > 0)
-    return serve_mistake("--gpu beside --compare: which GPUs?", "--compare GPU,GPU");
-  if (count("gpu-memory-bytes") > 0)
-    return serve_mistake("--gpu-memory-bytes beside --compare: of which GPU?",
-                         "--gpu with --gpu-memory-bytes for one");
-  return {};
+  if (std::ranges::count(values, "compare", &NamedValue::first) > 1)
+    return serve_mistake("--compare is given twice", "one of them");
+  return compares_alone("serve", values);
 }
 
 }  // namespace

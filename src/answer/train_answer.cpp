@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "answer/as_family.h"
+#include "answer/comparison_table.h"
 #include "answer/device_options.h"
 #include "answer/exit_code.h"
 #include "predict/program.h"
@@ -156,6 +157,8 @@ Result<std::string_view> only_question(const RawOptions& options) {
                        "--" + std::string(question), "one of them at a time");
     asked = question;
   }
+  if (const Result<void> alone = compares_alone("train", options.values); !alone)
+    return tl::unexpected(alone.error());
   if (last_value(options.values, "price") && asked != "compare")
     return bad_input("prices are compared", "--price", "--compare GPU,...");
   if (!asked.empty())

@@ -18,10 +18,13 @@ constexpr std::size_t kLongestName = 256;
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> candidates) {
   std::string_view best;
   typed = typed.substr(0, kLongestName);
-  std::size_t least = std::max<std::size_t>(typed.size() / 2, 1) + 1;
+  const std::size_t most = std::max<std::size_t>((typed.size() + 1) / 3, 1);
+  std::size_t least = kLongestName;
   for (std::string_view candidate : candidates) {
+    const std::size_t shared = std::min(typed.size(), candidate.size());
+    const bool is_part = shared > 3 && typed.substr(0, shared) == candidate.substr(0, shared);
     const std::size_t distance = edit_distance(typed, candidate);
-    if (distance < least) {
+    if ((is_part || distance <= most) && distance < least) {
       least = distance;
       best = candidate;
     }

@@ -12,7 +12,7 @@
 namespace memtape {
 
 /// The candidate that is nearest to `typed` by edit distance (case is ignored), or "" if none is
-/// near, that is if more than half of its letters differ.
+/// near, that is if more than a third of its letters differ and neither begins with the other.
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> candidates);
 
 /// The number of candidates that fit into the one line of an error.

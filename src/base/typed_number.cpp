@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/letter_case.h"
 
 namespace memtape {
@@ -107,6 +109,11 @@ std::optional<std::int64_t> typed_tokens(std::string_view text) { return number(
 
 std::optional<std::int64_t> typed_parameters(std::string_view text) {
   return number(text, kParameters);
+}
+
+tl::unexpected<Error> no_unit(std::string_view option, Bytes bytes) {
+  return bad_input(fmt::format("{} are bytes, fewer than anything has", bytes),
+                   fmt::format("--{}", option), fmt::format("did you mean {}GiB?", bytes));
 }
 
 }  // namespace memtape

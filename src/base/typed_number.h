@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/result.h"
 
 namespace memtape {
 
@@ -34,5 +35,9 @@ std::optional<std::int64_t> typed_tokens(std::string_view text);
 
 /// K, M, B and T are 10^3, 10^6, 10^9 and 10^12. This is for parameters.
 std::optional<std::int64_t> typed_parameters(std::string_view text);
+
+/// A size that people mean in GiB where they leave the unit out: 24, but not 0.
+constexpr bool is_without_unit(Bytes bytes) { return bytes > 0 && bytes < Bytes{1} << 20; }
+tl::unexpected<Error> no_unit(std::string_view option, Bytes bytes);
 
 }  // namespace memtape

@@ -67,10 +67,11 @@ std::string near_option(const Table& table, std::string_view typed) {
     const std::string_view name = option->spellings.substr(0, option->spellings.find(' '));
     if (any_word(option->meant, [&](std::string_view word) { return is_same_name(word, typed); }))
       return fmt::format("did you mean {}?", name);
-    names.push_back(name);
+    names.push_back(name.substr(std::min(name.find_first_not_of('-'), name.size())));
   }
+  typed.remove_prefix(std::min(typed.find_first_not_of('-'), typed.size()));
   const std::string_view best = nearest(typed, names);
-  return best.empty() ? "" : fmt::format("did you mean {}?", best);
+  return best.empty() ? "" : fmt::format("did you mean --{}?", best);
 }
 
 }  // namespace memtape::option

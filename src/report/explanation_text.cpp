@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/explanation.h"
+#include "report/headline.h"
 #include "report/unit.h"
 
 namespace memtape::report {
@@ -349,16 +350,19 @@ std::string text(const Explanation& e, const Style& style, int width) {
 std::string quiet_text(const Explanation& e) {
   std::string out;
   for (const ExplainedRecording& r : e.recordings)
-    out += fmt::format("{}, GPU {}: peak {} allocated, {} reserved{}\n", r.recording.name,
-                       r.recording.device, human_bytes(r.held.peak.levels.allocated),
-                       human_bytes(r.held.peak_reserved.levels.reserved),
-                       r.held.ooms.empty() ? "" : ", out of memory");
+    out +=
+        quiet_line(fmt::format("{}, GPU {}", r.recording.name, r.recording.device),
+                   {fmt::format("peak {} allocated", human_bytes(r.held.peak.levels.allocated)),
+                    fmt::format("{} reserved", human_bytes(r.held.peak_reserved.levels.reserved)),
+                    r.held.ooms.empty() ? "" : "out of memory"});
   for (const ExplainedMessage& m : e.messages)
-    out += fmt::format(
-        "line {}: out of memory{}\n", m.message.line,
-        m.message.requested ? ", " + human_bytes(m.message.requested->bytes) + " asked for" : "");
+    out += quiet_line(
+        fmt::format("line {}", m.message.line),
+        {"out of memory",
+         m.message.requested ? human_bytes(m.message.requested->bytes) + " asked for" : ""});
   for (const LogFigure& f : e.figures)
-    out += fmt::format("line {}: {} {} {}\n", f.line, f.program, f.name, figure_text(f, f.last));
+    out += quiet_line(fmt::format("line {}", f.line),
+                      {fmt::format("{} {} {}", f.program, f.name, figure_text(f, f.last))});
   return out;
 }
 

@@ -152,6 +152,17 @@ std::string QuietLine::text() const {
   return line + '\n';
 }
 
+std::string quiet_line(std::string_view name, std::initializer_list<std::string> figures) {
+  std::string line(name);
+  std::string_view before = ": ";
+  for (const std::string& figure : figures) {
+    if (figure.empty()) continue;
+    line.append(before).append(figure);
+    before = ", ";
+  }
+  return line + '\n';
+}
+
 std::string verdict_in_words(const Prediction& prediction) {
   const VerdictWord word = prediction.verdict.value_or(
       prediction.fits.value_or(true) ? VerdictWord::fits : VerdictWord::does_not_fit);

@@ -2,6 +2,7 @@
 // What the answer is about, in one or two lines: the options that decide about memory, in words.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,9 @@ struct QuietLine {
 
   std::string text() const;
 };
+
+/// The same for other figures: "NAME: figure, figure". Empty ones are left out.
+std::string quiet_line(std::string_view name, std::initializer_list<std::string> figures);
 
 /// The verdict in words, with its reason: "fits, cached segments given back".
 std::string verdict_in_words(const Prediction& prediction);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "report/headline.h"
 #include "report/phantom_run.h"
 #include "report/unit.h"
 
@@ -149,9 +150,10 @@ std::string text(const PhantomRun& run) {
 std::string quiet_text(const PhantomRun& run) {
   std::string text;
   for (const RunEntry& e : run.entries)
-    text +=
-        fmt::format("rank {}: peak {} allocated, {} reserved{}\n", e.rank, gib(e.peak.allocated),
-                    gib(e.peak.reserved), e.failures.empty() ? "" : ", out of memory");
+    text += quiet_line(fmt::format("rank {}", e.rank),
+                       {fmt::format("peak {} allocated", gib(e.peak.allocated)),
+                        fmt::format("{} reserved", gib(e.peak.reserved)),
+                        e.failures.empty() ? "" : "out of memory"});
   return text.empty() ? "no process used a GPU through PyTorch\n" : text;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "report/command_lines.h"
+#include "report/headline.h"
 #include "report/plan_picture.h"
 
 namespace memtape::report {
@@ -174,7 +175,17 @@ std::string time_words(const PlanRow& plan, bool serves) {
 }
 
 std::string quiet_text(const PlanAnswer& answer) {
-  return answer.plans.empty() ? "nothing fits\n" : options_of(answer.plans.front()) + "\n";
+  if (answer.plans.empty()) return "nothing fits\n";
+  const PlanRow& best = answer.plans.front();
+  const std::string time = time_words(best, answer.question == "serve");
+  if (!best.peak_device_bytes)
+    return quiet_line(options_of(best), {"memory is not modelled", time});
+  const Bytes needed = best.within_limit_bytes.value_or(*best.peak_device_bytes);
+  QuietLine line{.name = options_of(best), .needed = needed, .room = best.headroom_bytes};
+  if (best.headroom_bytes) line.total = needed + *best.headroom_bytes;
+  if (best.verdict) line.verdict = name(*best.verdict);
+  line.reason = time;
+  return line.text();
 }
 
 std::string text(const PlanAnswer& a, const PlanLook& look) {

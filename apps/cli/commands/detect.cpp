@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "mesh/gpu_catalog.h"
 #include "nvml.h"
+#include "report/headline.h"
 #include "report/json_parts.h"
 
 namespace memtape::cli {
@@ -53,8 +54,9 @@ std::string processes_text(const LocalGpu& gpu) {
 std::string quiet_machine(const std::vector<LocalGpu>& gpus) {
   std::string text;
   for (const LocalGpu& gpu : gpus)
-    text += fmt::format("GPU {}: {}, {} of {} free\n", gpu.index, gpu.name, gib(gpu.free),
-                        gib(gpu.total));
+    text +=
+        report::quiet_line(fmt::format("GPU {}", gpu.index),
+                           {gpu.name, fmt::format("{} of {} free", gib(gpu.free), gib(gpu.total))});
   return text;
 }
 

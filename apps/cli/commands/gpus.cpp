@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "mesh/gpu_speeds.h"
+#include "report/headline.h"
 #include "report/style.h"
 
 namespace memtape::cli {
@@ -35,8 +36,8 @@ std::string speed_text(double figure) {
 std::string quiet_gpus(std::span<const Gpu> gpus) {
   std::string text;
   for (const Gpu& gpu : gpus)
-    text += fmt::format("{}: {}{}\n", gpu.id, gpu.name,
-                        gpu.total_bytes > 0 ? ", " + gib(gpu.total_bytes) : "");
+    text += report::quiet_line(
+        gpu.id, {std::string(gpu.name), gpu.total_bytes > 0 ? gib(gpu.total_bytes) : ""});
   return text;
 }
 

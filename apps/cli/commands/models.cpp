@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "outside_process.h"
+#include "report/headline.h"
 #include "report/style.h"
 
 namespace memtape::cli {
@@ -49,11 +50,10 @@ std::vector<CatalogEntry> models_with(std::string_view part) {
 
 std::string quiet_models(std::span<const CatalogEntry> models) {
   std::string text;
-  for (const CatalogEntry& entry : models) {
-    text += fmt::format("{}: {}", entry.id, entry.family);
-    if (entry.parameters > 0) text += fmt::format(", {} parameters", with_commas(entry.parameters));
-    text += '\n';
-  }
+  for (const CatalogEntry& entry : models)
+    text += report::quiet_line(
+        entry.id, {std::string(entry.family),
+                   entry.parameters > 0 ? with_commas(entry.parameters) + " parameters" : ""});
   return text;
 }
 
@@ -132,7 +132,7 @@ int run_one(const std::string& id, const OutputOptions& output, Terminal& termin
   }
   if (output.quiet) {
     terminal.print(facts.entry ? quiet_models({facts.entry, 1})
-                               : fmt::format("{}: {}\n", facts.source.id, facts.family));
+                               : report::quiet_line(facts.source.id, {std::string(facts.family)}));
     return ExitCode::fits;
   }
   terminal.print(facts_text(facts, terminal.width()));
