@@ -48,13 +48,19 @@ def sums(answer):
             yield f"at_peak sums to {held}, not to peak_device_bytes {rank['peak_device_bytes']}"
 
 
+def names_itself(answer):
+    if answer.get("schema") != "memtape/1" or answer.get("command") not in {*COMMANDS, "help"}:
+        yield f"carries schema {answer.get('schema')} and command {answer.get('command')}"
+
+
 def faults(case, program, schema):
+    """The command that the answer carries, and what is wrong with it; None without an answer."""
     answer = answer_of(case, program)
     if answer is None:
         return None
     alternatives = [schema["$defs"][s["$ref"].rpartition("/")[2]] for s in schema["anyOf"]]
     found = [list(validate_schema.problems(answer, s, schema)) for s in alternatives]
-    return [*(min(found, key=len) if all(found) else []), *sums(answer)]
+    return answer.get("command"), [*(min(found, key=len) if all(found) else []), *sums(answer), *names_itself(answer)]
 
 
 def main():
@@ -63,13 +69,16 @@ def main():
     cases = run_cases.cases_in([pathlib.Path(f) for f in folders] or [run_cases.TESTS / "cases"])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda c: faults(c, os.path.abspath(program), schema), cases))
-    checked = [(c, r) for c, r in zip(cases, results) if r is not None]
+    checked = [(c, r[1]) for c, r in zip(cases, results) if r is not None]
+    unseen = COMMANDS - {r[0] for r in results if r is not None} if not folders else set()
+    if unseen:
+        print(f"no case asks {', '.join(sorted(unseen))} with an answer")
     for case, wrong in checked:
         if wrong:
             print(f"{case.path}: " + "; ".join(wrong[:3]))
     failed = sum(bool(wrong) for _, wrong in checked)
     print(f"{len(checked)} answers, {failed} against the schema")
-    return 1 if failed or not checked else 0
+    return 1 if failed or unseen or not checked else 0
 
 
 if __name__ == "__main__":
