@@ -3,10 +3,15 @@
 # Builds build/web, the page that answers in the browser: the rooms as WebAssembly (zig), what is known by name, the page (npm).
 #   build_web.sh             all of it; the compiler works some 20 minutes the first time
 #   build_web.sh --page      the page alone, around the module of the last time
+#   build_web.sh --module    the module alone
 # MEMTAPE_SOURCE=https://... puts a link to the source at the foot of the page.
 set -eu
 cd "$(dirname "$0")/.."
 module=build/wasm/memtape.wasm
+case "${1-}" in
+  "" | --page | --module) ;;
+  *) echo "memtape: build_web.sh: unknown word $1 (did you mean --page or --module?)" >&2; exit 2 ;;
+esac
 for tool in cmake ninja node npm; do
   command -v $tool >/dev/null || { echo "memtape: the page needs $tool (Debian: cmake ninja-build nodejs npm)" >&2; exit 3; }
 done
@@ -24,6 +29,7 @@ if [ "${1-}" != --page ]; then
     exit 3
   }
 fi
+[ "${1-}" != --module ] || exit 0
 [ -e $module ] || { say "$module is missing; run scripts/build_web.sh without --page"; exit 3; }
 
 say "building the page (build/web)"
