@@ -14,6 +14,18 @@ inline constexpr Change kColonsMakeNoSlice{
     "makes zeros and copies the gradient into them.",
     "torch/csrc/autograd/python_variable_indexing.cpp:applySlicing, TensorIndexing.h:applySlice"};
 
+inline constexpr Change kSafeSoftmax{
+    Package::torch,
+    {2, 5, 0},
+    "Unfused attention gives zeros for rows that are masked whole (_safe_softmax).",
+    "aten/src/ATen/native/transformers/attention.cpp, pull request 133882"};
+
+inline constexpr Change kSafeSoftmaxInPlace{
+    Package::torch,
+    {2, 6, 0},
+    "_safe_softmax writes these zeros into the softmax; before, it made a result of its own.",
+    "aten/src/ATen/native/transformers/attention.cpp:_safe_softmax"};
+
 inline constexpr Change kCublasLtKeepsWorkspace{
     Package::torch,
     {2, 9, 0},

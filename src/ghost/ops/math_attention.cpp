@@ -58,7 +58,18 @@ struct SafeSoftmaxBackward0 final : Node {
   DType dtype;
 };
 
-/// at::_safe_softmax: softmax, then zeros in the rows where all was masked.
+/// Zeros in the rows where all was masked. torch 2.5 compares with a tensor of -inf, and makes a
+/// result beside the softmax.
+Tensor without_masked_rows(const Tensor& self, const Tensor& out) {
+  const bool in_place = has(changes::kSafeSoftmaxInPlace);
+  const Tensor lowest = in_place ? Tensor() : empty({}, self.dtype());
+  const Tensor masked = isneginf(self);
+  const Tensor masked_rows = empty(self.sizes().leading().with(1), DType::boolean);
+  const Tensor zero = empty({}, out.dtype());
+  return in_place ? out : empty(out.sizes(), out.dtype());
+}
+
+/// at::_safe_softmax.
 Tensor safe_softmax(const Tensor& self) {
   Op op("_safe_softmax", {});
   const Session& s = session();
@@ -68,10 +79,7 @@ Tensor safe_softmax(const Tensor& self) {
   Tensor out;
   {
     const GradMode below_autograd(false);
-    out = softmax(self, self.dtype());
-    const Tensor masked = isneginf(self);
-    const Tensor masked_rows = empty(self.sizes().leading().with(1), DType::boolean);
-    const Tensor zero = empty({}, out.dtype());
+    out = without_masked_rows(self, softmax(self, self.dtype()));
   }
   if (node) {
     set_history(out, node);
@@ -119,7 +127,7 @@ Tensor math_attention(const Tensor& query_, const Tensor& key, const Tensor& val
   const Tensor value_expanded = grouped(value_acc, query, options.enable_gqa);
   Tensor attn = matmul(query, key_expanded.transpose(-2, -1).mul(kScale));
   if (mask.defined()) add_in_place(attn, mask);
-  attn = safe_softmax(attn);
+  attn = has(changes::kSafeSoftmax) ? safe_softmax(attn) : softmax(attn, attn.dtype());
   if (options.dropout > 0.0) attn = dropout(attn, options.dropout);
   // The second value of the returned pair: GCC evaluates the arguments of make_tuple from the
   // right.
