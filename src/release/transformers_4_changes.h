@@ -67,6 +67,13 @@ inline constexpr Change kEncoderMasksAreShared{
     "made a mask of ones, looked for padding, and saw a part of the buffer of token types.",
     "models/bert/modeling_bert.py:BertModel.forward"};
 
+inline constexpr Change kOptCountsPositions{
+    Package::transformers,
+    {4, 49, 0},
+    "OPT's decoder makes cache_position, and its attention takes queries, keys and values as they "
+    "lie; before, it packed each, and sdpa had queries that were scaled already.",
+    "models/opt/modeling_opt.py:OPTDecoder.forward, OPTSdpaAttention.forward, _shape"};
+
 inline constexpr Change kOptCallsTheInterface{
     Package::transformers,
     {4, 52, 0},

@@ -87,17 +87,15 @@ class OPTAttention : public nn::Module<OPTAttention> {
 
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     const std::int64_t bsz = hidden_states.size(0), tgt_len = hidden_states.size(1);
-    const Dims shape{bsz, -1, num_heads_, head_dim_};
     const bool is_older = !ghost::has(changes::kOptCallsTheInterface);
     const bool calls_sdpa = is_older && call_.implementation == AttentionImplementation::sdpa;
     const bool is_written_out = is_older && call_.implementation == AttentionImplementation::eager;
     Tensor query_states = q_proj_(hidden_states);
-    if (!calls_sdpa) query_states = query_states.mul(ghost::kScale);
-    query_states = query_states.view(shape).transpose(1, 2);
-    Tensor key_states = k_proj_(hidden_states);
-    Tensor value_states = v_proj_(hidden_states);
-    key_states = key_states.view(shape).transpose(1, 2);
-    value_states = value_states.view(shape).transpose(1, 2);
+    if (!calls_sdpa || !ghost::has(changes::kOptCountsPositions))
+      query_states = query_states.mul(ghost::kScale);
+    query_states = by_heads(query_states);
+    Tensor key_states = by_heads(k_proj_(hidden_states));
+    Tensor value_states = by_heads(v_proj_(hidden_states));
     KeyValueCache::update(key_states, value_states);
     Tensor attn_weights, attn_output;
     if (calls_sdpa)
@@ -113,6 +111,13 @@ class OPTAttention : public nn::Module<OPTAttention> {
   }
 
  private:
+  /// [B, S, hidden] as [B, heads, S, head_dim]; _shape packed it.
+  Tensor by_heads(const Tensor& states) const {
+    const Dims sizes{states.size(0), -1, num_heads_, head_dim_};
+    const Tensor heads = states.view(sizes).transpose(1, 2);
+    return ghost::has(changes::kOptCountsPositions) ? heads : heads.contiguous();
+  }
+
   /// OPTSdpaAttention.
   Tensor sdpa(const Tensor& query, const Tensor& key, const Tensor& value,
               const Tensor& attention_mask) const {
@@ -210,8 +215,8 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
     Tensor cache_position;
-    if (!ghost::has(changes::kCachePositionsAreGone))
-      cache_position = ghost::arange(input_ids.size(1), DType::int64);
+    if (ghost::has(changes::kOptCountsPositions) && !ghost::has(changes::kCachePositionsAreGone))
+      cache_position = ghost::arange(input_ids.size(1), DType::int64).unsqueeze(0);
     const Tensor attention_mask =
         given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
     const bool masks_first = !ghost::has(changes::kAllMasksAreShared);
@@ -219,8 +224,7 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
                               .attention_mask = attention_mask,
                               .shared_since = changes::kAllMasksAreShared};
     Tensor causal_mask;
-    if (masks_first)
-      causal_mask = create_causal_mask(request, inputs_embeds, cache_position.unsqueeze(0));
+    if (masks_first) causal_mask = create_causal_mask(request, inputs_embeds, cache_position);
     Tensor position_ids = passed_position_ids();
     if (!position_ids.defined()) {
       position_ids = ghost::cumsum(attention_mask);
