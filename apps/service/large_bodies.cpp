@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -41,6 +42,8 @@ struct LargeBodies::Watched {
   bool has_place = false, stands_in_line = false;
   Clock::time_point since = {};
 };
+
+LargeBodies::LargeBodies(event_base* base) : base_(base) {}
 
 LargeBodies::~LargeBodies() {
   *self_ = nullptr;

@@ -23,7 +23,7 @@ class LargeBodies {
   /// Dropped when the body is no longer held.
   using Place = std::shared_ptr<void>;
 
-  explicit LargeBodies(event_base* base) : base_(base) {}
+  explicit LargeBodies(event_base* base);
   ~LargeBodies();
   LargeBodies(const LargeBodies&) = delete;
   LargeBodies& operator=(const LargeBodies&) = delete;

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/comma_list.h"
 
 namespace memtape::answer {
 

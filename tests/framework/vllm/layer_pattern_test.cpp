@@ -9,7 +9,7 @@ namespace memtape::vllm {
 namespace {
 
 TEST(LayerPattern, AlternativesAreTriedInTurn) {
-  const char* dense = R"(re:.*mlp\.(gate|up|gate_up|down)_proj.*)" + 3;
+  const char* dense = R"(.*mlp\.(gate|up|gate_up|down)_proj.*)";
   EXPECT_TRUE(matches_expression(dense, "model.layers.0.mlp.gate_up_proj"));
   EXPECT_TRUE(matches_expression(dense, "model.layers.0.mlp.down_proj"));
   EXPECT_FALSE(matches_expression(dense, "model.layers.1.mlp.gate"));
