@@ -85,7 +85,10 @@ Result<void> compares_alone(std::string_view command, std::span<const NamedValue
   if (count("gpu") > 0)
     return bad_input("--gpu beside --compare: which GPUs?", std::string(command),
                      "--compare GPU,GPU");
-  if (count("gpu-memory-bytes") > 0)
+  const bool compares_one = std::ranges::none_of(values, [](const NamedValue& value) {
+    return value.first == "compare" && value.second.find(',') != std::string::npos;
+  });
+  if (count("gpu-memory-bytes") > 0 && !compares_one)
     return bad_input("--gpu-memory-bytes beside --compare: of which GPU?", std::string(command),
                      "--gpu with --gpu-memory-bytes for one");
   return {};
