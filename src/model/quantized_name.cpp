@@ -107,6 +107,9 @@ constexpr std::array kEndings{
     kBits,
 };
 
+// Its -FP8 is fbgemm's (Llama-3.1-405B), which leaves attention and some layers in 16 bits.
+constexpr std::string_view kOwnScheme = "meta-llama/";
+
 /// The owner of a copy is another than the model's as a rule; some leave words of its name out.
 const CatalogEntry* find_base(std::string_view name) {
   if (const CatalogEntry* entry = find_model(name)) return entry;
@@ -131,6 +134,7 @@ std::string with_what_is_left(const Ending& ending) {
 
 std::optional<QuantizedName> quantized_name(std::string_view name) {
   const std::string lower = lower_case(std::string(name));
+  if (lower.starts_with(kOwnScheme)) return std::nullopt;
   for (const Ending& ending : kEndings) {
     if (!lower.ends_with(ending.text)) continue;
     const CatalogEntry* base = find_base(name.substr(0, name.size() - ending.text.size()));

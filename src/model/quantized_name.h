@@ -20,10 +20,12 @@ struct QuantizedName {
 };
 
 /// Reads "Org/Qwen3-8B-AWQ" or "Qwen3-8B-FP8-dynamic". Nothing, if the name has no such ending, or
-/// what stands before it is no model of the catalog, or one whose weights are quantized themselves.
+/// what stands before it is no model of the catalog, or one whose weights are quantized themselves,
+/// or if its owner has a scheme of its own.
 std::optional<QuantizedName> quantized_name(std::string_view name);
 
-/// `name` as the catalog knows it: an entry's id, or that of its base and a copy's ending. It is empty if the catalog has neither.
+/// `name` as the catalog knows it: an entry's id, or that of its base and a copy's ending. It is
+/// empty if the catalog has neither.
 std::string known_name(std::string_view name);
 
 }  // namespace memtape
