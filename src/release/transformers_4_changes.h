@@ -67,6 +67,19 @@ inline constexpr Change kEncoderMasksAreShared{
     "made a mask of ones, looked for padding, and saw a part of the buffer of token types.",
     "models/bert/modeling_bert.py:BertModel.forward"};
 
+inline constexpr Change kBloomReturnsProbabilities{
+    Package::transformers,
+    {4, 54, 0},
+    "BLOOM's attention returns its probabilities in any case, so its block holds them to its end.",
+    "models/bloom/modeling_bloom.py:BloomAttention.forward"};
+
+inline constexpr Change kPhi3DropsItsOutputs{
+    Package::transformers,
+    {4, 48, 0},
+    "A layer of Phi-3 drops what its attention gave once it is added; before, it had a name for it "
+    "until the layer's end.",
+    "models/phi3/modeling_phi3.py:Phi3DecoderLayer.forward"};
+
 inline constexpr Change kOptCountsPositions{
     Package::transformers,
     {4, 49, 0},

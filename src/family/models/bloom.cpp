@@ -141,6 +141,7 @@ class BloomAttention : public nn::Module<BloomAttention> {
     context_layer = merge_heads(context_layer);
     Tensor output_tensor = dense_(context_layer);
     output_tensor = bloom_dropout_add(output_tensor, residual, hidden_dropout_);
+    if (!ghost::has(changes::kBloomReturnsProbabilities)) attention_probs.reset();
     return {std::move(output_tensor), std::move(attention_probs)};
   }
 

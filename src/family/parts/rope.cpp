@@ -21,13 +21,23 @@
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
+namespace {
+
+/// Phi3LongRoPEScaledRotaryEmbedding, which each attention had before 4.48: its forward computes
+/// the frequencies in its own body, and it keeps no first ones.
+bool is_written_out(const RopeParameters& rope) {
+  return rope.rope_type == RopeType::longrope && !ghost::has(changes::kModelsHaveTheRopes);
+}
+
+}  // namespace
+
 RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope,
                                  const std::string& prefix)
     : Module(scope), rope_(rope), buffer_(node().buffers.size()) {
   const ghost::ScopeGuard guard(node().scope);
   inv_freq_ = compute_inv_freq(rope_);
   scope.buffer(prefix + "inv_freq", inv_freq_);
-  if (!rope_.keeps_original) return;
+  if (!rope_.keeps_original || is_written_out(rope_)) return;
   if (!ghost::has(changes::kOriginalFrequenciesAreABuffer)) {
     original_inv_freq_ = inv_freq_;
     return;
@@ -58,11 +68,19 @@ void RotaryEmbedding::register_original_inv_freq() {
 
 /// dynamic_rope_update's decorator. `if seq_len > ...` reads a comparison back from the device. For
 /// longrope it counts as true, as in every recording: it takes its long factors in every forward.
-void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
-  if (rope_.rope_type == RopeType::dynamic) return update_dynamic_frequencies(position_ids);
-  if (rope_.rope_type != RopeType::longrope) return;
-  if (!ghost::has(changes::kModelsHaveTheRopes)) return register_inv_freq(compute_inv_freq(rope_));
-  const Tensor seq_len = ghost::max_all(position_ids).add(1);
+LongRope RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
+  if (rope_.rope_type == RopeType::dynamic) update_dynamic_frequencies(position_ids);
+  if (rope_.rope_type != RopeType::longrope) return {};
+  if (is_written_out(rope_)) {
+    LongRope made = long_rope(rope_.dim);
+    register_inv_freq(made.inv_freq);
+    return made;
+  }
+  update_long_frequencies(ghost::max_all(position_ids).add(1));
+  return {};
+}
+
+void RotaryEmbedding::update_long_frequencies(const Tensor& seq_len) {
   if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
   ghost::gt(seq_len, ghost::kLimit);
   const bool keeps = !ghost::has(changes::kLongRopeForgetsItsFrequencies);
@@ -124,7 +142,7 @@ bool is_in_attention(const nn::ModuleNode& module) {
 
 CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::GradMode no_grad(false);
-  update_frequencies(position_ids);
+  const LongRope own = update_frequencies(position_ids);
   const ghost::AutocastContext no_autocast(false, DType::float32);
   const RotaryAngles angles = rotary_angles(position_ids, inv_freq_);
   const Tensor& freqs = angles.freqs;

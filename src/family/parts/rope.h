@@ -29,8 +29,9 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   /// _init_weights computes the frequencies once more and copies them into the buffers.
   void init_weights() const;
 
-  /// Runs first in forward: some types compute the frequencies anew.
-  void update_frequencies(const Tensor& position_ids);
+  /// Runs first in forward: some types compute the frequencies anew. Where a forward does that in
+  /// its own body (Phi-3's before 4.48), what they are made of lives until it ends.
+  LongRope update_frequencies(const Tensor& position_ids);
   const Tensor& inv_freq() const { return inv_freq_; }
 
  protected:
@@ -44,6 +45,7 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
  private:
   void register_inv_freq(const Tensor& inv_freq);
   void update_dynamic_frequencies(const Tensor& position_ids);
+  void update_long_frequencies(const Tensor& seq_len);
 
   RopeParameters rope_;
   std::size_t buffer_;  ///< which of the module's buffers inv_freq is

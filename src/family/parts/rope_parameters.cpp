@@ -56,13 +56,6 @@ Tensor yarn_inv_freq(std::int64_t dim) {
   return std::move(interpolated).add(extrapolation.mul(extrapolation_factor));
 }
 
-/// _compute_longrope_parameters.
-Tensor longrope_inv_freq(std::int64_t dim) {
-  const Tensor ext_factors = ghost::zeros({dim / 2}, DType::float32);
-  const Tensor inv_freq_shape = float_range(dim / 2).div(2.0);
-  return ghost::rdiv(1.0, ext_factors.mul(ghost::pow(ghost::kBase, inv_freq_shape)));
-}
-
 /// _compute_llama3_parameters.
 Tensor llama3_inv_freq(std::int64_t dim) {
   const Tensor inv_freq = integer_inv_freq(dim);
@@ -165,13 +158,22 @@ Tensor grown_dynamic_inv_freq(const RopeParameters& rope, const Tensor& given_se
   return ghost::rdiv(1.0, ghost::pow(base, range_from_host(rope.dim / 2).div(2.0)));
 }
 
+LongRope long_rope(std::int64_t dim) {
+  LongRope made;
+  made.ext_factors = ghost::zeros({dim / 2}, DType::float32);
+  made.inv_freq_shape = float_range(dim / 2).div(2.0);
+  made.inv_freq =
+      ghost::rdiv(1.0, made.ext_factors.mul(ghost::pow(ghost::kBase, made.inv_freq_shape)));
+  return made;
+}
+
 Tensor compute_inv_freq(const RopeParameters& rope) {
   switch (rope.rope_type) {
     case RopeType::standard: return default_inv_freq(rope.dim);
     case RopeType::linear:
     case RopeType::dynamic: return integer_inv_freq(rope.dim);
     case RopeType::yarn: return yarn_inv_freq(rope.dim);
-    case RopeType::longrope: return longrope_inv_freq(rope.dim);
+    case RopeType::longrope: return long_rope(rope.dim).inv_freq;
     case RopeType::llama3: return llama3_inv_freq(rope.dim);
     case RopeType::proportional: return proportional_inv_freq(rope);
   }

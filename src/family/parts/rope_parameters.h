@@ -58,6 +58,12 @@ LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
 /// The inverse frequencies of the type: [dim / 2] float32.
 Tensor compute_inv_freq(const RopeParameters& rope);
 
+/// _compute_longrope_parameters: the frequencies, and what they are made of.
+struct LongRope {
+  Tensor ext_factors, inv_freq_shape, inv_freq;
+};
+LongRope long_rope(std::int64_t dim);
+
 /// The frequencies of a dynamic type that has grown to `seq_len`, an int64 number on the device.
 Tensor grown_dynamic_inv_freq(const RopeParameters& rope, const Tensor& seq_len);
 
