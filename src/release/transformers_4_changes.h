@@ -76,8 +76,9 @@ inline constexpr Change kBloomReturnsProbabilities{
 inline constexpr Change kPhi3DropsItsOutputs{
     Package::transformers,
     {4, 48, 0},
-    "A layer of Phi-3 drops what its attention gave once it is added; before, it had a name for it "
-    "until the layer's end.",
+    "A layer of Phi-3 calls what its attention gave hidden_states; before, it had a name of its "
+    "own "
+    "for it until the layer's end.",
     "models/phi3/modeling_phi3.py:Phi3DecoderLayer.forward"};
 
 inline constexpr Change kOptCountsPositions{

@@ -87,8 +87,9 @@ class Phi3DecoderLayer : public nn::GradientCheckpointingLayer<Phi3DecoderLayer>
     Tensor residual = x;
     Tensor hidden_states = input_layernorm_(x);
     Tensor attn_outputs = self_attn_(hidden_states, attention_mask, position_embeddings);
-    hidden_states = residual.add(resid_attn_dropout_(attn_outputs));
-    if (ghost::has(changes::kPhi3DropsItsOutputs)) attn_outputs.reset();
+    if (ghost::has(changes::kPhi3DropsItsOutputs)) hidden_states = std::move(attn_outputs);
+    hidden_states =
+        residual.add(resid_attn_dropout_(attn_outputs.defined() ? attn_outputs : hidden_states));
 
     residual = hidden_states;
     hidden_states = post_attention_layernorm_(hidden_states);
