@@ -2,6 +2,7 @@
 // Phi-3: one projection for q, k and v, one for gate and up, rotation of a part of each head,
 // dropout on the residual branches; mirroring transformers 5.17 models/phi3/modeling_phi3.py.
 #include <tuple>
+#include <utility>
 
 #include "family/caches/key_value_cache.h"
 #include "family/facts.h"
