@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison of servers as text, with a line for each and a mark at the winner, and as JSON; and what
-// --compare does not stand beside.
+// A comparison of servers as text, with a line for each and a mark at the winner, and as JSON; and
+// what --compare does not stand beside.
 #pragma once
 
 #include <span>

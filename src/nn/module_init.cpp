@@ -3,7 +3,13 @@
 
 #include <algorithm>
 
+#include "ghost/session.h"
+
 namespace memtape::nn {
+
+Tensor ModuleInit::empty(const Dims& sizes, DType dtype) {
+  return ghost::empty(sizes, dtype, Category::parameter);
+}
 
 void ModuleInit::begin(ModuleNode& parent, ModuleNode& module) {
   go_on(parent);

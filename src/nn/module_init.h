@@ -30,7 +30,7 @@ class ModuleInit {
   void finish();
 
   /// nn.Parameter(torch.empty(sizes))
-  virtual Tensor empty(const Dims& sizes, DType dtype) = 0;
+  virtual Tensor empty(const Dims& sizes, DType dtype);
 
  protected:
   /// May be called more than once for one module.

@@ -2,11 +2,11 @@
 #include "predict/rank_runs.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "allocator/ideal_allocator.h"
 #include "predict/outside.h"
 #include "predict/program.h"
 #include "predict/rank_report.h"
@@ -52,14 +52,14 @@ void put_in_order(std::vector<RankReport>& reports) {
 
 /// The highest level of requested bytes: no allocator takes less.
 Bytes most_requested(const Tape& tape) {
-  Bytes level = 0, highest = 0;
+  IdealAllocator ideal;
   for (const Event& event : tape.events) {
     if (event.kind == EventKind::alloc)
-      highest = std::max(highest, level += tape.requested[event.block]);
+      ideal.malloc(tape.requested[event.block]);
     else if (event.kind == EventKind::free)
-      level -= tape.requested[event.block];
+      ideal.free(tape.requested[event.block]);
   }
-  return highest;
+  return ideal.peak();
 }
 
 /// The ranks of a training, one of each kind.

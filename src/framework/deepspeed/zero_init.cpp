@@ -12,7 +12,7 @@ namespace memtape::deepspeed {
 
 /// zero_wrapper_for_fp_tensor_constructor
 Tensor ZeroInit::empty(const Dims& sizes, DType dtype) {
-  Tensor made = ghost::empty(sizes, dtype, Category::parameter);
+  Tensor made = ModuleInit::empty(sizes, dtype);
   if (!is_floating_point(dtype) || dtype == dtype_) return made;
   const ghost::GradMode no_grad(false);
   made = made.to(dtype_);

@@ -3,8 +3,9 @@
 // they have in flight; where none of that differs they are one program, reported under the number
 // of the first of them. Ranks of one stage differ in what the distributed optimizer gives them: a
 // slice of each bucket, which begins and ends somewhere within parameters. Equal pieces make equal
-// tapes, whichever parameters of a kind they are cut from. On hundreds of replicas nearly every slice is cut differently, though each holds the same
-// number of elements; then one of a stage stands for all (--rank runs the very rank).
+// tapes, whichever parameters of a kind they are cut from. On hundreds of replicas nearly every
+// slice is cut differently, though each holds the same number of elements; then one of a stage
+// stands for all (--rank runs the very rank).
 #include <algorithm>
 #include <array>
 #include <map>

@@ -20,10 +20,6 @@ const ghost::Tensor* product_weight(const nn::ModuleNode& module) {
 
 }  // namespace
 
-ghost::Tensor FloatDraws::empty(const ghost::Dims& sizes, DType dtype) {
-  return ghost::empty(sizes, dtype, Category::parameter);
-}
-
 /// The inner model's __init__ and the head's end one level below the whole model's.
 void FloatDraws::after_init(nn::ModuleNode& module) {
   if (depth() <= 1) draw(module);

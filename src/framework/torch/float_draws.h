@@ -12,9 +12,6 @@
 namespace memtape::torch {
 
 class FloatDraws final : public nn::ModuleInit {
- public:
-  ghost::Tensor empty(const ghost::Dims& sizes, DType dtype) override;
-
  protected:
   void after_init(nn::ModuleNode& module) override;
 
