@@ -23,9 +23,11 @@ NamedValues options_of(std::string_view method) {
   return {{"gradient-checkpointing", "full"}};
 }
 
-/// Bytes that the weights alone take at least: 16 bits each, or 4.
-Bytes least_weights(const CatalogEntry& entry, std::string_view method) {
-  return method == "qlora" ? entry.parameters / 2 : entry.parameters * 2;
+/// Bytes that stay for the whole step at the least: weights of 16 bits, or of 4 under adapters; where
+/// all of them are trained, as many bytes of gradients and of each of AdamW's two moments beside.
+Bytes least_static(const CatalogEntry& entry, std::string_view method) {
+  if (method == "qlora") return entry.parameters / 2;
+  return method == "lora" ? entry.parameters * 2 : entry.parameters * 8;
 }
 
 /// Of models that read text and images, those of the text.
@@ -45,7 +47,7 @@ class Trained {
     found_.all_tokens = longest_of(*source.config);
     least_ = found_.all_tokens > 0 ? std::min(q_.least_tokens, found_.all_tokens) : q_.least_tokens;
     std::ranges::copy_if(q_.methods, std::back_inserter(methods_), [&](const auto& method) {
-      return least_weights(entry, method) < q_.room().value_or(0);
+      return least_static(entry, method) < q_.room().value_or(0);
     });
   }
 
