@@ -34,13 +34,15 @@ if (fullest) {
   if (answer.device)
     byId('verdict').append(element('p', {}, `of ${bytesText(answer.device.total_bytes)} on ${answer.device.name}: `,
       element('span', {class: 'word ' + (word === 'fits' ? 'good' : 'bad')}, word)));
-  const reason = answer.failure || answer.doubt;
-  if (reason) byId('verdict').append(element('p', {class: 'bad'}, reason));
 }
-byId('verdict').append(...answer.advice.flatMap(a => [
-  element('p', {}, `What would make it fit, at ${bytesText(a.peak_device_bytes)} (costs ${a.cost}):`),
-  element('pre', {class: 'command'}, a.command || a.change)]));
-if (answer.nothing_helps) byId('verdict').append(element('p', {}, answer.nothing_helps));
+
+const {low_bytes: low, high_bytes: high, causes, has_upper_end: isBounded = true} = answer.bounds;
+const range = isBounded ? `Between ${bytesText(low)} and ${bytesText(high)}` : `At least ${bytesText(low)}, and no upper end is known`;
+showAdvice([
+  ...[answer.failure || answer.doubt].filter(Boolean).map(reason => element('p', {class: 'reason'}, reason)),
+  ...(low !== high || !isBounded ? [element('p', {}, `${range}: ${causes.join('; ')}.`)] : []),
+  ...(answer.nothing_helps ? [element('p', {}, answer.nothing_helps)] : []),
+], answer.advice.map(a => ({peak: a.peak_device_bytes, cost: a.cost, command: a.command || a.change})));
 
 // ---- a bar for each rank -------------------------------------------------------------------------------------------
 

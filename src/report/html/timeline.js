@@ -256,17 +256,28 @@ function drawLines(g) {
   g.stroke();
   label(g, 'reserved', left + 6, yOf(reserved[frame.columns[0]]) - 5, themeColour('quiet'));
   if (step.limit && step.limit <= frame.top) {
-    g.setLineDash([6, 4]);
-    g.strokeStyle = themeColour('bad');
-    g.beginPath(); g.moveTo(left, yOf(step.limit)); g.lineTo(left + frame.width / frame.ratio, yOf(step.limit)); g.stroke();
+    g.beginPath(); g.moveTo(left, yOf(step.limit)); g.lineTo(left + frame.width / frame.ratio, yOf(step.limit));
+    for (const [colour, width, dash] of [['card', 4, []], ['bad', 2, [6, 4]]]) {
+      g.setLineDash(dash);
+      g.lineWidth = width;
+      g.strokeStyle = themeColour(colour);
+      g.stroke();
+    }
     label(g, 'what the device leaves to the allocator', left + 90, yOf(step.limit) - 5, themeColour('bad'));
   }
   g.restore();
 }
 
+// A rim of the card's colour keeps the words legible over tensors of any colour.
 function label(g, text, x, y, colour) {
-  g.fillStyle = colour;
   g.textAlign = 'left';
+  g.setLineDash([]);
+  g.lineWidth = 4;
+  g.lineJoin = 'round';
+  g.strokeStyle = themeColour('card');
+  g.strokeText(text, x, y);
+  g.lineWidth = 1;
+  g.fillStyle = colour;
   g.fillText(text, x, y);
 }
 
@@ -506,10 +517,8 @@ function buildHead() {
   const mood = {'fits': 'good', 'does not fit': 'bad'}[data.verdict] || '';
   verdict.append(peak, ` of ${bytesText(data.device.total)}`,
     element('p', {}, element('span', {class: `word ${mood}`}, `${data.verdict_in_words} `),
-      `${data.device.name}, ${bytesText(Math.abs(room))} ${room < 0 ? 'too much' : 'to spare'}`),
-    ...data.reasons.map(text => element('p', {}, text)),
-    ...data.advice.flatMap(a => [element('p', {}, `What would make it fit, at ${bytesText(a.peak)} (costs ${a.cost}):`),
-      element('pre', {class: 'command'}, a.command)]));
+      `${data.device.name}, ${bytesText(Math.abs(room))} ${room < 0 ? 'too much' : 'to spare'}`));
+  showAdvice(data.reasons.map(text => element('p', {class: 'reason'}, text)), data.advice);
 }
 
 function buildDeviceBar() {

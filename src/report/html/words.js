@@ -24,5 +24,13 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+// Under the head: why the verdict is as it is, and the commands that would change it. An option and its value stay on one line.
+function showAdvice(paragraphs, advice) {
+  byId('advice').hidden = !(paragraphs.length || advice.length);
+  byId('advice').append(...paragraphs, ...advice.flatMap(({peak, cost, command}) => [
+    element('p', {}, `What would make it fit, at ${bytesText(peak)} (costs ${cost}):`),
+    element('pre', {class: 'command'}, ...command.split(/ (?=--?[A-Za-z])/).flatMap(words => [element('span', {}, words), ' ']))]));
+}
+
 const colourOf = category => `var(--${category})`;
 const swatch = category => element('span', {class: 'swatch', style: `background:${colourOf(category)}`});
