@@ -72,6 +72,17 @@ bool names_classifier(std::string_view task) {
          task == "question-answering" || task == "multiple-choice";
 }
 
+/// A trainer may hold its weights in another type than the one asked for. "fp32" says no more than
+/// that nothing is cast: it then computes in the weights' own. Autocast casts whatever they are.
+std::string precision_in_words(const std::vector<Setting>& workload) {
+  const std::string_view precision = value_of(workload, "precision"),
+                         weights = value_of(workload, "weights");
+  if (weights.empty() || weights == precision || precision.starts_with("amp-"))
+    return std::string(precision);
+  return precision == "fp32" ? fmt::format("{} weights", weights)
+                             : fmt::format("{} over {} weights", precision, weights);
+}
+
 }  // namespace
 
 std::vector<std::string> taken_in_words(const std::vector<Setting>& w) {
@@ -87,7 +98,7 @@ std::vector<std::string> taken_in_words(const std::vector<Setting>& w) {
     words.push_back(fmt::format("{} images", batch));
   else if (!batch.empty() && !tokens.empty())
     words.push_back(fmt::format("{} x {} tokens", batch, tokens));
-  add(value_of(w, "precision"));
+  add(precision_in_words(w));
   return words;
 }
 
