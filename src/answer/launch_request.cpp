@@ -59,9 +59,6 @@ ServeCommand serving(const launch::Translation& said, RawOptions raw,
 bool has(const NamedValues& values, std::string_view name) {
   return std::ranges::any_of(values, [&](const auto& value) { return value.first == name; });
 }
-bool is_sharded(const NamedValues& values) {
-  return has(values, "deepspeed") || has(values, "fsdp");
-}
 
 /// A word that may say adapters, bits or frozen parts is refused unless an option says them.
 Result<void> check_unread(std::span<const launch::UnreadWord> unread, const NamedValues& given) {
@@ -123,7 +120,7 @@ Result<Launched> launched(const option::Words& typed, const Outside& outside) {
     raw.values.emplace_back(option.name, option.value);
     raw.places.emplace_back(option.name, option.where);
   }
-  if (said->takes_all_gpus && !has(given, "gpus") && is_sharded(raw.values))
+  if (said->takes_all_gpus && !has(given, "gpus"))
     raw.remarks.warnings.emplace_back(
         "a process is started for each GPU that is found, and nothing says how many there are: "
         "answered for one (--gpus N before the --)");

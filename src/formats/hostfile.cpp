@@ -2,6 +2,9 @@
 #include "formats/hostfile.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -21,22 +24,36 @@ std::optional<std::int64_t> slots_in(std::string_view text) {
 }
 
 /// A host and the slots that are named of it; none are named where all are meant.
-struct NamedSlots {
-  std::string_view host;
-  std::int64_t slots = 0;
-};
+using NamedSlots = std::map<std::string, std::set<std::int64_t>, std::less<>>;
 
-std::vector<NamedSlots> named_slots(std::string_view filter) {
-  std::vector<NamedSlots> named;
+/// parse_node_config: the slots of a host are a list of whole numbers.
+Result<NamedSlots> named_slots(std::string_view filter, std::string_view flag) {
+  NamedSlots named;
   for (const std::string_view node : parts_between(filter, '@')) {
-    const std::size_t colon = node.find(':');
-    if (colon == std::string_view::npos)
-      named.push_back({node, 0});
-    else
-      named.push_back({node.substr(0, colon),
-                       static_cast<std::int64_t>(split_at_commas(node.substr(colon + 1)).size())});
+    const std::size_t colon = std::min(node.find(':'), node.size());
+    std::set<std::int64_t>& slots = named[std::string(node.substr(0, colon))];
+    if (colon == node.size()) continue;
+    for (const std::string& word : split_at_commas(node.substr(colon + 1))) {
+      const auto slot = slots_in(word);
+      if (!slot)
+        return bad_input(fmt::format("\"{}\" is no slot of a host", word),
+                         fmt::format("{} {}", flag, filter),
+                         fmt::format("each by its number: {}:0,1,2,3", node.substr(0, colon)));
+      slots.insert(*slot);
+    }
   }
   return named;
+}
+
+/// deepspeed/launcher/runner.py, main and parse_resource_filter, which raise here.
+Result<void> check_choice(const SlotChoice& choice) {
+  const bool filtered = !choice.include.empty() || !choice.exclude.empty();
+  if (!choice.include.empty() && !choice.exclude.empty())
+    return bad_input("only one of --include and --exclude can be given", "deepspeed");
+  if (filtered && (choice.hosts || choice.slots_of_each))
+    return bad_input("takes no --num_nodes or --num_gpus besides",
+                     choice.include.empty() ? "--exclude" : "--include", "one of them");
+  return {};
 }
 
 }  // namespace
@@ -74,32 +91,30 @@ std::vector<Host> listed_hosts(std::string_view words) {
   return hosts;
 }
 
-std::optional<std::int64_t> chosen_slots(std::vector<Host> hosts, const SlotChoice& choice) {
+Result<std::optional<std::int64_t>> chosen_slots(std::vector<Host> hosts,
+                                                 const SlotChoice& choice) {
+  if (const auto fine = check_choice(choice); !fine) return tl::unexpected(fine.error());
+  const auto included = named_slots(choice.include, "--include");
+  const auto excluded = named_slots(choice.exclude, "--exclude");
+  if (!included || !excluded) return tl::unexpected((included ? excluded : included).error());
   if (choice.hosts && *choice.hosts < static_cast<std::int64_t>(hosts.size()))
     hosts.resize(static_cast<std::size_t>(*choice.hosts));
   if (choice.slots_of_each)
     for (Host& host : hosts) host.slots = *choice.slots_of_each;
-  const auto slots_of = [&](std::string_view name) -> std::optional<std::int64_t> {
-    const auto host = std::ranges::find(hosts, name, &Host::name);
-    return host == hosts.end() ? std::nullopt : std::optional(host->slots);
-  };
   std::int64_t chosen = 0;
-  if (!choice.include.empty()) {
-    for (const NamedSlots& named : named_slots(choice.include)) {
-      const auto slots = named.slots > 0 ? std::optional(named.slots) : slots_of(named.host);
-      if (!slots) return std::nullopt;
-      chosen += *slots;
+  const auto add_slots = [&](const NamedSlots& named, std::int64_t sign) {
+    for (const auto& [name, slots] : named) {
+      const auto host = std::ranges::find(hosts, name, &Host::name);
+      if (host == hosts.end() && (slots.empty() || sign < 0)) return false;
+      const auto count = static_cast<std::int64_t>(slots.size());
+      chosen += sign * (count > 0 ? count : host->slots);
     }
-    return chosen;
-  }
-  if (hosts.empty()) return std::nullopt;
-  for (const Host& host : hosts) chosen += host.slots;
-  if (choice.exclude.empty()) return chosen;
-  for (const NamedSlots& named : named_slots(choice.exclude)) {
-    const auto all = slots_of(named.host);
-    if (!all) return std::nullopt;
-    chosen -= named.slots > 0 ? std::min(named.slots, *all) : *all;
-  }
+    return true;
+  };
+  if (choice.include.empty())
+    for (const Host& host : hosts) chosen += host.slots;
+  if (!add_slots(*included, 1) || !add_slots(*excluded, -1)) return std::nullopt;
+  if (chosen < 1) return std::nullopt;
   return chosen;
 }
 

@@ -31,7 +31,9 @@ struct SlotChoice {
   std::optional<std::int64_t> hosts, slots_of_each;  ///< only the first ones
 };
 
-/// How many slots are used. It is nothing where the hosts would have to be known and are not.
-std::optional<std::int64_t> chosen_slots(std::vector<Host> hosts, const SlotChoice& choice);
+/// How many slots are used. It is nothing where the hosts would have to be known and are not. What
+/// deepspeed refuses is an Error: slots that are no whole numbers ("0-3"), and words that contradict
+/// each other.
+Result<std::optional<std::int64_t>> chosen_slots(std::vector<Host> hosts, const SlotChoice& choice);
 
 }  // namespace memtape

@@ -41,6 +41,10 @@ struct LaunchCommand {
   /// The GPUs of a node, and the processes on all nodes, where something says how many.
   std::optional<std::int64_t> visible_gpus() const { return processes.visible(variables()); }
   std::optional<std::int64_t> gpus() const { return processes.total(variables()); }
+  void set_slurm_variables() {
+    for (auto& variable : processes.slurm_variables(variables()))
+      environment.push_back(std::move(variable));
+  }
   void note_launcher(std::string_view setting, std::string value) {
     launcher_settings.set_text(setting, std::move(value), "the launcher");
   }

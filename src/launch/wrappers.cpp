@@ -54,7 +54,10 @@ Result<void> note_said(const ReadFlags& flags, LaunchCommand& command) {
     command.processes.granted = whole_number(gpus.substr(0, space));
     command.note_launcher("gpu", std::string(gpus.substr(space + 1)));
   }
-  const auto value = [&](std::string_view meaning) { return flags.value(meaning); };
+  const auto value = [&](std::string_view meaning) -> std::optional<std::string> {
+    const auto text = flags.value(meaning);
+    return text ? std::optional(with_variables(*text, command.variables())) : text;
+  };
   ProcessCount& count = command.processes;
   const auto noted = count.note(value, {{"processes", &ProcessCount::on_all},
                                         {"nodes", &ProcessCount::nodes},
@@ -84,9 +87,13 @@ Result<void> note_hosts(const ReadFlags& flags, LaunchCommand& command) {
     hosts->push_back({"localhost", *visible});
   ProcessCount& count = command.processes;
   const std::string include = flags.value("include").value_or("");
-  if (!include.empty() || count.nodes.value_or(1) <= static_cast<std::int64_t>(hosts->size()))
-    count.on_all = chosen_slots(*std::move(hosts), {include, flags.value("exclude").value_or(""),
-                                                    count.nodes, count.on_node});
+  if (include.empty() && count.nodes.value_or(1) > static_cast<std::int64_t>(hosts->size()))
+    return {};
+  const auto typed_nodes = flags.has("nodes") ? count.nodes : std::nullopt;
+  const auto chosen = chosen_slots(*std::move(hosts), {include, flags.value("exclude").value_or(""),
+                                                       typed_nodes, count.on_node});
+  if (!chosen) return tl::unexpected(chosen.error());
+  count.on_all = *chosen;
   return {};
 }
 
@@ -216,6 +223,14 @@ Result<Unwrapped> take_mpirun(const ReadFlags& flags, WrapperWords rest, LaunchC
   return Unwrapped{WrapperKind::wrapper, rest};
 }
 
+/// srun reads Slurm's variables where its words say nothing, and sets them for what it starts.
+Result<Unwrapped> take_srun(const ReadFlags&, WrapperWords rest, LaunchCommand& command) {
+  if (const auto read = command.processes.read_slurm(command.variables()); !read)
+    return tl::unexpected(read.error());
+  command.set_slurm_variables();
+  return Unwrapped{WrapperKind::wrapper, rest};
+}
+
 Result<Unwrapped> take_batch(const ReadFlags&, WrapperWords rest, LaunchCommand& command) {
   const auto script = unwrap_script_file(rest.front(), rest.subspan(1), command);
   return script ? *script : Unwrapped{WrapperKind::program, rest};
@@ -264,7 +279,7 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"hf jobs run", data::hf_jobs_flags, take_docker},
     {"hf jobs uv run", data::hf_jobs_flags, take_plain},
     {"sbatch", data::srun_flags, take_batch},
-    {"srun; salloc", data::srun_flags, take_plain},
+    {"srun; salloc", data::srun_flags, take_srun},
     {"ray job submit; ray submit", data::ray_flags, take_plain},
     {"mpirun; mpiexec", data::mpirun_flags, take_mpirun},
     {"env", data::env_flags, take_plain},
@@ -295,15 +310,7 @@ Result<void> note_batch_lines(std::string_view script, LaunchCommand& command) {
       read_flags(words, data::srun_flags().flags, {.program = "sbatch", .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());
   if (const auto noted = note_said(*flags, command); !noted) return noted;
-  const ProcessCount& count = command.processes;
-  const std::optional<std::int64_t> tasks = command.gpus();
-  for (const auto& [name, value] : {std::pair{"SLURM_NNODES", count.nodes},
-                                    {"SLURM_JOB_NUM_NODES", count.nodes},
-                                    {"SLURM_GPUS_ON_NODE", count.granted},
-                                    {"SLURM_GPUS_PER_NODE", count.granted},
-                                    {"SLURM_NTASKS_PER_NODE", count.on_node},
-                                    {"SLURM_NTASKS", tasks}})
-    if (value) command.environment.emplace_back(name, fmt::format("{}", *value));
+  command.set_slurm_variables();
   return {};
 }
 

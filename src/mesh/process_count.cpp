@@ -49,6 +49,32 @@ Result<void> ProcessCount::note(const Said& said, std::initializer_list<Name> na
   return {};
 }
 
+Result<void> ProcessCount::read_slurm(const Said& variable) {
+  ProcessCount said;
+  const auto noted = said.note(variable, {{"SLURM_NTASKS", &ProcessCount::on_all},
+                                          {"SLURM_NTASKS_PER_NODE", &ProcessCount::on_node},
+                                          {"SLURM_NNODES", &ProcessCount::nodes},
+                                          {"SLURM_GPUS_ON_NODE", &ProcessCount::granted}});
+  if (!noted) return noted;
+  if (!on_all && !on_node) on_all = said.on_all, on_node = said.on_node;
+  if (!nodes) nodes = said.nodes;
+  if (!granted) granted = said.granted;
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> ProcessCount::slurm_variables(
+    const Said& variable) const {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const auto& [name, value] : {std::pair{"SLURM_NNODES", nodes},
+                                    {"SLURM_JOB_NUM_NODES", nodes},
+                                    {"SLURM_GPUS_ON_NODE", granted},
+                                    {"SLURM_GPUS_PER_NODE", granted},
+                                    {"SLURM_NTASKS_PER_NODE", on_node},
+                                    {"SLURM_NTASKS", total(variable)}})
+    if (value) variables.emplace_back(name, fmt::format("{}", *value));
+  return variables;
+}
+
 std::optional<std::int64_t> ProcessCount::visible(const Said& variable) const {
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
     if (const auto list = variable(name))
@@ -60,6 +86,10 @@ std::optional<std::int64_t> ProcessCount::total(const Said& variable) const {
   if (on_all) return on_all;
   std::optional<std::int64_t> here = on_node;
   if (!here && one_for_each_gpu) here = visible(variable);
+  // A job system that starts the processes itself says so to each of them, by the variables that
+  // torch.distributed reads (accelerate/state.py, PartialState).
+  const auto world = variable("WORLD_SIZE");
+  if (!here && !one_for_each_gpu && world && variable("LOCAL_RANK")) return whole_number(*world);
   if (!here || *here < 1) return std::nullopt;
   return *here * nodes.value_or(1);
 }

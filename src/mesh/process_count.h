@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -30,6 +32,11 @@ struct ProcessCount {
   /// Notes what is said under these names. "1:4" (elastic) is its upper end, "gpu:a100:8" (Slurm)
   /// its last part; "gpu", "auto" and what a shell would find out stand for all GPUs there are.
   Result<void> note(const Said& said, std::initializer_list<Name> names);
+
+  /// What srun reads of Slurm's variables where its words say nothing.
+  Result<void> read_slurm(const Said& variable);
+  /// The variables that Slurm sets for what it starts.
+  std::vector<std::pair<std::string, std::string>> slurm_variables(const Said& variable) const;
 
   /// A launcher starts the processes itself, whatever started it.
   void start_afresh() {
