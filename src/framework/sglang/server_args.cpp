@@ -189,6 +189,7 @@ class Reader {
                                         "--tp-size (--tp), --pp or --dp");
         !used)
       problem_ = used.error();
+    warn_of_idle_gpus(request_, "SGLang", p.tp * p.pp * a_.replicas, warnings_);
   }
 
   void sizes() {

@@ -510,6 +510,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
                                 "--tensor-parallel-size (--tp), --pp or --dp");
       !used)
     return tl::unexpected(used.error());
+  warn_of_idle_gpus(request, "vLLM", p.tp * p.pp * p.dp, warnings);
   return s;
 }
 
