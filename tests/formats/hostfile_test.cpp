@@ -17,7 +17,12 @@ TEST(Hostfile, lines_name_hosts_and_slots) {
   EXPECT_FALSE(read_hostfile("worker-1 slots=many", "hosts").has_value());
 }
 
-using Slots = std::optional<std::int64_t>;
+/// -1 where nothing says it.
+std::int64_t slots(std::vector<Host> hosts, const SlotChoice& choice) {
+  const auto chosen = chosen_slots(std::move(hosts), choice);
+  EXPECT_TRUE(chosen.has_value());
+  return chosen ? chosen->value_or(-1) : 0;
+}
 
 TEST(Hostfile, filters_leave_slots) {
   const std::vector<Host> hosts{{"a", 8}, {"b", 8}};
@@ -26,13 +31,13 @@ TEST(Hostfile, filters_leave_slots) {
   const SlotChoice first{.include = {}, .exclude = {}, .hosts = 1, .slots_of_each = 4};
   const SlotChoice here{
       .include = "localhost:0,1,1", .exclude = {}, .hosts = {}, .slots_of_each = {}};
-  EXPECT_EQ(chosen_slots(hosts, {}), Slots(16));
-  EXPECT_EQ(chosen_slots(hosts, two), Slots(10));
-  EXPECT_EQ(chosen_slots(hosts, without), Slots(15));
-  EXPECT_EQ(chosen_slots(hosts, first), Slots(4));
-  EXPECT_EQ(chosen_slots({}, here), Slots(2));
-  EXPECT_EQ(chosen_slots({}, without), Slots());
-  EXPECT_EQ(chosen_slots({}, {}), Slots());
+  EXPECT_EQ(slots(hosts, {}), 16);
+  EXPECT_EQ(slots(hosts, two), 10);
+  EXPECT_EQ(slots(hosts, without), 15);
+  EXPECT_EQ(slots(hosts, first), 4);
+  EXPECT_EQ(slots({}, here), 2);
+  EXPECT_EQ(slots({}, without), -1);
+  EXPECT_EQ(slots({}, {}), -1);
   EXPECT_EQ(listed_hosts("a:2,b").size(), 2U);
 }
 
