@@ -31,22 +31,22 @@ Bytes rise_of_step(const Tape& tape) {
 
 }  // namespace
 
-std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind) const {
+std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind, Load load) const {
   const Sizes& s = c.sizes;
   const auto [at, is_new] = known_.try_emplace(
-      Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, c.modules, kind});
-  if (is_new) at->second = measured(c, kind);
+      Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, c.modules, kind, load});
+  if (is_new) at->second = measured(c, kind, load);
   return at->second;
 }
 
-std::optional<LayerCost> LayerCosts::measured(const Candidate& c, Kind kind) const {
-  const std::optional<Step> few = step(c, kind, kFew), more = step(c, kind, kFew + 1);
+std::optional<LayerCost> LayerCosts::measured(const Candidate& c, Kind kind, Load load) const {
+  const std::optional<Step> few = step(c, kind, load, kFew), more = step(c, kind, load, kFew + 1);
   if (!few || !more || more->above < few->above) return std::nullopt;
   return LayerCost{more->parameters - few->parameters,
                    static_cast<double>(more->above - few->above)};
 }
 
-std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind,
+std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind, Load load,
                                                  std::int64_t layers) const {
   const Sizes& s = c.sizes;
   Config small = job_.config.with_integer("num_hidden_layers", layers);
@@ -63,6 +63,7 @@ std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind,
   recipe.sequence_length = job_.sequence;
   recipe.micro_batch_size = s.micro_batch;
   recipe.checkpointing = c.checkpointing;
+  if (load == Load::twice) recipe.expert_load = {.imbalance = 2.0};
   recipe.gradient_accumulation = 1;
   recipe.global_batch_size.reset();
   if (!c.modules.empty()) {

@@ -2,6 +2,8 @@
 // LayerCosts: what one more layer adds to a rank of Megatron-LM: its parameters, and what a
 // micro-batch in flight keeps of it. Both are the differences between the steps of two small models
 // that differ by one layer. A stage of a pipeline holds at least that much for each of its layers.
+// The same of a rank that gets twice its share of tokens is what the upper bound of a plan that
+// spreads experts is made of (predict/routing_bounds.h).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +24,9 @@ class LayerCosts {
   explicit LayerCosts(const Job& job) : job_(job) {}
 
   enum class Kind : std::uint8_t { dense, experts };
+  enum class Load : std::uint8_t { as_asked, twice };
   /// Nothing, if such layers cannot be told apart from the rest of the step.
-  std::optional<LayerCost> of(const Candidate& candidate, Kind kind) const;
+  std::optional<LayerCost> of(const Candidate& candidate, Kind kind, Load load) const;
 
  private:
   struct Key {
@@ -31,6 +34,7 @@ class LayerCosts {
     Checkpointing checkpointing;
     std::string_view modules;
     Kind kind;
+    Load load;
     auto operator<=>(const Key&) const = default;
   };
   struct Step {
@@ -38,8 +42,9 @@ class LayerCosts {
     Bytes above = 0;  ///< the peak of the measured step over its start
   };
 
-  std::optional<LayerCost> measured(const Candidate& candidate, Kind kind) const;
-  std::optional<Step> step(const Candidate& candidate, Kind kind, std::int64_t layers) const;
+  std::optional<LayerCost> measured(const Candidate& candidate, Kind kind, Load load) const;
+  std::optional<Step> step(const Candidate& candidate, Kind kind, Load load,
+                           std::int64_t layers) const;
 
   const Job& job_;
   mutable std::map<Key, std::optional<LayerCost>> known_;

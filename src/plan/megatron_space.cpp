@@ -156,14 +156,18 @@ class MegatronSpace : public Space {
            static_cast<double>(s.pp);
   }
 
-  /// The first two stages: their layers, and what the micro-batches in flight keep of them.
   double close_floor(const Candidate& c) const override {
-    const Stages& stages = stages_of(c.sizes.pp, c.sizes.vpp);
-    double most = floor(c);
-    const auto first = static_cast<std::int64_t>(stages.size());
-    for (std::int64_t stage = 0; stage < std::min<std::int64_t>(first, 2); ++stage)
-      most = std::max(most, stage_floor(c, stages, stage));
-    return most;
+    return fullest_stage(c, {.load = LayerCosts::Load::as_asked});
+  }
+
+  /// What twice the share of tokens keeps, and, where the program does what is not modelled, as
+  /// much again as a step adds (widen_by_routing, widen_by_not_modelled).
+  double upper_floor(const Candidate& c) const override {
+    const bool spreads = job_.facts.experts > 0 && c.sizes.ep > 1;
+    const bool is_twice = spreads && job_.recipe.expert_load.is_balanced();
+    return fullest_stage(c,
+                         {.load = is_twice ? LayerCosts::Load::twice : LayerCosts::Load::as_asked,
+                          .adds_step = !settled_.not_modelled.empty()});
   }
 
  private:
@@ -236,17 +240,47 @@ class MegatronSpace : public Space {
   }
 
   /// 1F1B: a stage starts as many micro-batches as there are stages behind it before its first
-  /// backward; interleaved it starts chunks (schedules.py, get_pp_rank_microbatches).
+  /// backward; interleaved it starts chunks, each for as many micro-batches as there are stages
+  /// before the next (schedules.py, get_pp_rank_microbatches and get_model_chunk_id).
   static double layers_in_flight(const Sizes& s, std::int64_t stage,
                                  const std::vector<std::int64_t>& chunks) {
     const std::int64_t behind = s.pp - 1 - stage;
-    const auto fewest = static_cast<double>(std::ranges::min(chunks));
-    if (s.vpp == 1) return fewest * static_cast<double>(std::min(s.micro_batches, behind + 1));
-    const std::int64_t started = behind * 2 + (s.vpp - 1) * s.pp + 1;
-    return fewest * static_cast<double>(std::min(s.micro_batches * s.vpp, started));
+    if (s.vpp == 1)
+      return static_cast<double>(chunks.front() * std::min(s.micro_batches, behind + 1));
+    const std::int64_t started =
+        std::min(s.micro_batches * s.vpp, behind * 2 + (s.vpp - 1) * s.pp + 1);
+    std::int64_t layers = 0;
+    for (std::int64_t pass = 0; pass < started; ++pass)
+      layers += chunks[static_cast<std::size_t>(pass / s.pp % s.vpp)];
+    return static_cast<double>(layers);
   }
 
-  double stage_floor(const Candidate& c, const Stages& stages, std::int64_t stage) const {
+  struct Counted {
+    LayerCosts::Load load;
+    bool adds_step = false;  ///< what an even share keeps counts once more
+  };
+
+  /// Its layers, and what the micro-batches in flight keep of them.
+  double fullest_stage(const Candidate& c, const Counted& counted) const {
+    const Stages& stages = stages_of(c.sizes.pp, c.sizes.vpp);
+    double most = floor(c);
+    for (std::size_t stage = 0; stage < stages.size(); ++stage)
+      most = std::max(most, stage_floor(c, stages, static_cast<std::int64_t>(stage), counted));
+    return most;
+  }
+
+  /// What a micro-batch keeps of a layer.
+  double kept_of(const Candidate& c, LayerCosts::Kind kind, const LayerCost& even,
+                 const Counted& counted) const {
+    double kept = even.kept * (counted.adds_step ? 2.0 : 1.0);
+    if (counted.load == LayerCosts::Load::twice && kind == LayerCosts::Kind::experts)
+      if (const auto more = costs_.of(c, kind, counted.load))
+        kept += std::max(0.0, more->kept - even.kept);
+    return kept;
+  }
+
+  double stage_floor(const Candidate& c, const Stages& stages, std::int64_t stage,
+                     const Counted& counted) const {
     const Sizes& s = c.sizes;
     const auto& chunks = stages[static_cast<std::size_t>(stage)];
     const std::int64_t layers = std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0});
@@ -256,22 +290,23 @@ class MegatronSpace : public Space {
     const bool has_experts = job_.facts.experts > 0 && (stage > 0 || layers > dense_ones);
     double held = 0.0, kept = 0.0;
     if (has_experts) {
-      const auto cost = costs_.of(c, LayerCosts::Kind::experts);
+      const auto cost = costs_.of(c, LayerCosts::Kind::experts, LayerCosts::Load::as_asked);
       if (!cost) return 0.0;
       const auto of_experts = static_cast<double>(job_.facts.experts * 3 * job_.facts.hidden *
                                                   job_.facts.expert_ffn / (s.ep * s.etp));
       const double others = std::max(0.0, static_cast<double>(cost->parameters) - of_experts);
       held = others * bytes_each(s, s.dp * s.cp) +
              of_experts * bytes_each(s, s.gpus / (s.ep * s.etp * s.pp));
-      kept = cost->kept;
+      kept = kept_of(c, LayerCosts::Kind::experts, *cost, counted);
     }
     if (has_dense) {
-      const auto cost = costs_.of(c, LayerCosts::Kind::dense);
+      const auto cost = costs_.of(c, LayerCosts::Kind::dense, LayerCosts::Load::as_asked);
       if (!cost) return 0.0;
       const double dense = static_cast<double>(cost->parameters) * bytes_each(s, s.dp * s.cp);
       const bool has_both = has_experts;
       held = has_both ? std::min(held, dense) : dense;
-      kept = has_both ? std::min(kept, cost->kept) : cost->kept;
+      const double of_dense = kept_of(c, LayerCosts::Kind::dense, *cost, counted);
+      kept = has_both ? std::min(kept, of_dense) : of_dense;
     }
     return static_cast<double>(layers) * held + layers_in_flight(s, stage, chunks) * kept;
   }
@@ -383,6 +418,8 @@ class MegatronSpace : public Space {
     return {};
   }
 
+  /// What the program makes of the options for this model, whatever the layout.
+  const TrainRecipe settled_ = dialect_of(job_.recipe).settle(job_.recipe, job_.config);
   mutable std::map<Sample, Asked> asked_;
   const LayerCosts costs_{job_};
 };

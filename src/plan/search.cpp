@@ -176,7 +176,7 @@ class Search {
         tight_ = 0;
       }
       if (of_tier >= quota) continue;
-      const bool is_out = is_bounded_out(entry);
+      const bool is_out = is_bounded_out(entry) || is_left_out(entry);
       answer_.bounded += is_out;
       const std::size_t fitting = is_out ? 0 : confirm(entry);
       if (fitting == 0) add_lighter(entry);
@@ -191,6 +191,12 @@ class Search {
     return std::ranges::any_of(failed_, [&](const Failed& f) {
       return f.entry->field == entry.field && needs_no_less(entry.candidate, f.entry->candidate);
     });
+  }
+
+  /// It does not fit well, and enough of such plans are shown.
+  bool is_left_out(const Entry& entry) const {
+    return tight_ >= kOfTight && entry.field->space->upper_floor(entry.candidate) >
+                                     static_cast<double>(entry.field->job->device_bytes);
   }
 
   /// 1 where the plan fits.
@@ -230,7 +236,8 @@ class Search {
       Place place{next_, 0};
       for (const Entry* one = &entry; one && asked.size() < most; one = take(place)) {
         if (tier(one->candidate) != tier(entry.candidate)) break;
-        if (one != &entry && (answered_.contains(one) || is_bounded_out(*one))) continue;
+        if (one != &entry && (answered_.contains(one) || is_bounded_out(*one) || is_left_out(*one)))
+          continue;
         asked.push_back(one);
         recipes.push_back(
             confirmation_.recipe(one->field->reading, one->field->space->layout(one->candidate)));

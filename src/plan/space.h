@@ -64,6 +64,9 @@ class Space {
   virtual double floor(const Candidate& candidate) const = 0;
   /// The same bound from small runs, which take longer and give a tighter bound.
   virtual double close_floor(const Candidate& candidate) const { return floor(candidate); }
+  /// A bound from small runs of where the bounds of what it needs end: if that is above the GPU's
+  /// memory, it does not fit well.
+  virtual double upper_floor(const Candidate& candidate) const { return close_floor(candidate); }
 
  protected:
   const Job& job_;
