@@ -126,6 +126,18 @@ Result<ModelSource> from_hub(const std::string& id, const HubSettings& settings)
                      std::move(checkpoint->warnings)};
 }
 
+/// Why a model that is nowhere here was not had from the hub, with what would be right: a server
+/// that cannot be reached knows nothing of the name, and the catalog may.
+Error not_from_hub(const std::string& model, Error why) {
+  if (!why.hint.empty()) return why;
+  why.what = fmt::format("not in the catalog, and not to be had from {}: {}", why.where, why.what);
+  why.where = model;
+  why.hint = model_suggestion(model);
+  if (why.hint.find(kConfig) == std::string::npos)
+    why.hint += fmt::format("; its {} would do, too", kConfig);
+  return why;
+}
+
 /// A link that leads nowhere is meant as a file, whatever its name looks like.
 Result<void> check_link(const std::string& model) {
   std::error_code error;
@@ -172,7 +184,7 @@ Result<ModelSource> find_model_source(const std::string& typed, const HubSetting
   if (*known) return std::move(**known);
   if (looks_like_path(model))
     return bad_input("no such file or folder", model.empty() ? "MODEL" : model,
-                     base_of(model) ? model_suggestion(model) : "");
+                     base_of(model) || tagged_model(model) ? model_suggestion(model) : "");
   if (const std::optional<fs::path> snapshot = cached_snapshot(settings, model)) {
     Result<ModelSource> source = from_path(snapshot->string());
     if (source)
@@ -190,6 +202,7 @@ Result<ModelSource> find_model_source(const std::string& typed, const HubSetting
   Result<std::optional<ModelSource>> copy = quantized_source(model);
   if (!copy) return tl::unexpected(copy.error());
   if (*copy) return std::move(**copy);
+  if (asks_hub) return tl::unexpected(not_from_hub(model, there.error()));
   return there;
 }
 

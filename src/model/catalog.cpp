@@ -63,6 +63,9 @@ std::string model_suggestion(std::string_view name) {
   if (base)
     return "if it is made from " + std::string(base->id) +
            ", give that, which the catalog has; a config.json would do, too";
+  if (const CatalogEntry* tagged = tagged_model(name))
+    return "did you mean " + std::string(tagged->id) +
+           "? Ollama serves such by llama.cpp: --engine llamacpp --quantize Q4_K_M";
   std::vector<std::string_view> names;
   const bool whole = name.find('/') != std::string_view::npos;
   for (const CatalogEntry& entry : data::models())

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 #include <vector>
 
 #include "base/letter_case.h"
@@ -53,6 +54,13 @@ void take_gguf_endings(std::string& name, std::string& type) {
     break;
   }
   if (name.ends_with("-UD")) name.resize(name.size() - 3);
+}
+
+/// The letters and digits of a name, in lower case.
+std::string squeezed(std::string_view name) {
+  std::string text = lower_case(std::string(name));
+  std::erase_if(text, [](unsigned char c) { return std::isalnum(c) == 0; });
+  return text;
 }
 
 std::string id_named(std::string name) {
@@ -117,6 +125,28 @@ const CatalogEntry* base_of(std::string_view name) {
     if ((at > 0 && !is_border(at - 1)) || !is_border(at + part.size())) continue;
     best = &entry;
     longest = part.size();
+  }
+  return best;
+}
+
+const CatalogEntry* tagged_model(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  if (colon == name.npos || colon == 0 || colon + 1 == name.size()) return nullptr;
+  if (name.find('/') != name.npos) return nullptr;
+  std::vector<std::string> pieces{squeezed(name)};
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find_first_of(":-", at), name.size());
+    pieces.push_back(squeezed(name.substr(at, end - at)));
+    at = end + 1;
+  }
+  const CatalogEntry* best = nullptr;
+  std::pair<bool, std::size_t> rank;
+  for (const CatalogEntry& entry : model_catalog()) {
+    const std::string part = squeezed(last_part(entry.id));
+    const auto holds = [&](const std::string& piece) { return part.find(piece) != part.npos; };
+    if (!std::all_of(pieces.begin() + 1, pieces.end(), holds)) continue;
+    const std::pair<bool, std::size_t> here{!holds(pieces.front()), part.size()};
+    if (!best || here < rank) best = &entry, rank = here;
   }
   return best;
 }

@@ -33,4 +33,8 @@ bool is_path(std::string_view words);
 /// null if there is none: Org/Qwen3-8B-my-finetune is made from Qwen/Qwen3-8B.
 const CatalogEntry* base_of(std::string_view name);
 
+/// The entry that Ollama's NAME:TAG is nearest to, "llama3.1:8b" or "deepseek-r1:7b": the shortest
+/// name that holds both, together if one does. It is null for other words, and if there is none.
+const CatalogEntry* tagged_model(std::string_view name);
+
 }  // namespace memtape
