@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "ghost/autograd/accumulate_grad.h"
 #include "ghost/autograd/node.h"
 
 namespace memtape::ghost {
@@ -68,6 +69,30 @@ bool reaches(const Tensor& tensor, const Tensor& input) {
   return false;
 }
 
+/// The gradient of the one leaf that the history of `tensor` leads back to and that nothing else
+/// holds; null if there are several, or if it holds the leaf's own memory, too.
+const Storage* gradient_in_graph(const Tensor& tensor) {
+  if (!tensor.defined() || !tensor.impl().grad_fn) return nullptr;
+  const Storage* gradient = nullptr;
+  std::vector<const Node*> found{tensor.impl().grad_fn.get()};
+  std::unordered_set<const Node*> seen{found.front()};
+  while (!found.empty()) {
+    const Node* const node = found.back();
+    found.pop_back();
+    const auto* const leaf = dynamic_cast<const AccumulateGrad*>(node);
+    if (leaf && leaf->variable.ptr()->refs == 1) {
+      const TensorImpl& variable = leaf->variable.impl();
+      const bool has_memory = variable.storage && !variable.storage->is_empty;
+      if (has_memory || !variable.grad || !variable.grad->storage || gradient) return nullptr;
+      gradient = variable.grad->storage.get();
+    }
+    for (std::size_t i = 0; i < node->edges.size(); ++i)
+      if (const Node* const next = node->edges[i].function.get(); next && seen.insert(next).second)
+        found.push_back(next);
+  }
+  return gradient;
+}
+
 /// Blocks older than a pass and its forward that it uses on another stream.
 std::vector<BlockId> lasting_of(const Tape& tape, const Stretch& pass,
                                 const std::optional<Stretch>& forward) {
@@ -123,11 +148,25 @@ MicroBatches::Standing MicroBatches::standing(Neighbour neighbour) const {
   return now;
 }
 
+/// After a pass that was run. The graph of a forward has no gradients yet.
+void MicroBatches::note_graphs(bool of_backward) {
+  const Stretch pass = between(began_, end_of(session().tape));
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (memory_of(*kept_[i]) == kept_before_[i]) continue;
+    const Storage* const held = of_backward ? gradient_in_graph(*kept_[i]) : nullptr;
+    in_graphs_[i].reset();
+    if (held && pass.has(held->block)) in_graphs_[i] = {held->block, held->stream};
+  }
+}
+
 void MicroBatches::begin(Neighbour neighbour) {
   began_ = end_of(session().tape);
   standing_ = standing(neighbour);
   kept_before_.clear();
   for (const Tensor* kept : kept_) kept_before_.push_back(memory_of(*kept));
+  in_graphs_before_.clear();
+  for (const std::optional<InGraph>& one : in_graphs_)
+    if (one) in_graphs_before_.push_back(one->block);
 }
 
 /// Learns in which order the blocks have gone that outlasted the last backward; false if some are
@@ -187,15 +226,23 @@ std::optional<MicroBatches::Model> MicroBatches::model_of(
   model.lasting = lasting_of(tape, model.stretch, forward);
   std::vector<BlockId> held = kept_before_;
   held.insert(held.end(), model.lasting.begin(), model.lasting.end());
+  const std::size_t of_graphs = held.size();
+  held.insert(held.end(), in_graphs_before_.begin(), in_graphs_before_.end());
   auto shape = shape_of(tape, model.stretch, {.forward = forward, .held = std::move(held)});
+  if (!shape) return std::nullopt;
+  std::erase_if(*shape, [of_graphs](const ShapedEvent& e) {
+    return e.owner == BlockOwner::held && e.offset >= of_graphs;
+  });
   const auto frees_lasting = [this](const ShapedEvent& e) {
     return e.kind == EventKind::free && e.owner == BlockOwner::held && e.offset >= kept_.size();
   };
-  if (!shape || std::ranges::any_of(*shape, frees_lasting)) return std::nullopt;
+  if (std::ranges::any_of(*shape, frees_lasting)) return std::nullopt;
   model.shape = std::move(*shape);
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    const auto left = left_of(*kept_[i], model.stretch, input, kept_before_[i]);
+    auto left = left_of(*kept_[i], model.stretch, input, kept_before_[i]);
     if (!left) return std::nullopt;
+    if (left->what == Left::What::own && in_graphs_[i])
+      left->in_graph = {in_graphs_[i]->block - model.stretch.first_block, in_graphs_[i]->stream};
     model.left.push_back(*left);
     model.patterns.push_back(pattern_of(*kept_[i]));
   }
@@ -242,6 +289,7 @@ std::optional<MicroBatches::Model> MicroBatches::backward_model(const Tensor& in
   for (const Left& left : model->left) {
     if (left.is_shared) return std::nullopt;
     if (left.what == Left::What::own) own.held(left.offset);
+    if (left.in_graph) own.held(left.in_graph->offset);
   }
   if (model->result) own.held(model->result->offset);
   const bool is_kept = std::ranges::any_of(kept_, has_history);
@@ -275,6 +323,7 @@ const MicroBatches::Model* MicroBatches::confirmed(const std::vector<Record>& re
 
 void MicroBatches::end_forward(const Tensor& input, const Tensor& output) {
   const Tape& tape = session().tape;
+  note_graphs(false);
   Flight flight{.output = output.ptr().get(),
                 .number = forwards_++,
                 .forward = between(began_, end_of(tape)),
@@ -295,6 +344,7 @@ void MicroBatches::begin_backward(const Tensor& output) {
 void MicroBatches::end_backward(const Tensor& input, const Tensor& output) {
   const auto flight = flight_of(output);
   if (flight == flights_.end()) return;
+  note_graphs(true);
   if (flight->model) record(backward_, standing_, backward_model(input, *flight));
   flights_.erase(flight);
 }
@@ -343,16 +393,31 @@ Stretch MicroBatches::write(const Model& model, Flight* flight) {
   return between(from, end_of(tape));
 }
 
+/// The history of a place holds what that of its model holds.
+void MicroBatches::leave_graph(const Left& left, std::size_t place, const Stretch& written,
+                               std::map<BlockId, Ptr<Storage>>& storages) {
+  const BlockId block = written.first_block + left.in_graph->offset;
+  Ptr<Storage>& storage = storages[block];
+  if (!storage) storage = storage_of_block(block, left.in_graph->stream);
+  const auto graph = make_node<WrittenForward>(Tensor());
+  graph->outlasting.push_back(storage);
+  in_graphs_[place] = {block, left.in_graph->stream};
+  set_history(*kept_[place], graph);
+}
+
 /// The model keeps of the written pass what it keeps of the one it was written after.
 void MicroBatches::leave(const Model& model, const Stretch& written, Flight& flight) {
   const std::size_t events = session().tape.events.size();
+  std::map<BlockId, Ptr<Storage>> storages;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const Left& left = model.left[i];
+    if (left.what != Left::What::same) in_graphs_[i].reset();
     if (left.what == Left::What::input) *kept_[i] = flight.input;
     if (left.what != Left::What::own) continue;
     const auto storage = storage_of_block(written.first_block + left.offset, left.stream);
     *kept_[i] = tensor_over(storage, model.patterns[i]);
     if (left.holds_input) set_history(*kept_[i], flight.history);
+    if (left.in_graph) leave_graph(left, i, written, storages);
     if (left.is_shared) flight.shared.emplace_back(left.offset, storage);
   }
   if (session().tape.events.size() != events) session().layers_differ = true;

@@ -16,9 +16,13 @@
 // What is written is never a guess: if a backward that is due has no such model, or if a pass that
 // is run differs from those that were written like it, the whole run is void
 // (Session::layers_differ) and is made again with every micro-batch run. A pass may only free its
-// own blocks, those of its forward, and what the model kept.
+// own blocks, those of its forward, and what the model kept: its tensors, and what their graph
+// holds. A module that is made again in backward keeps tensors whose graph leads back to the input
+// of that second run, which has got a gradient. It goes with the last of these tensors, whatever
+// pass replaces it, so it is no part of a pass's shape.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,7 +35,8 @@ namespace memtape::ghost {
 class MicroBatches {
  public:
   /// `kept` are the places where the model keeps tensors of its last pass. They must stay valid.
-  explicit MicroBatches(std::vector<Tensor*> kept) : kept_(std::move(kept)) {}
+  explicit MicroBatches(std::vector<Tensor*> kept)
+      : kept_(std::move(kept)), in_graphs_(kept_.size()) {}
 
   /// A step begins. The names by which the last step held its micro-batches are gone, so what
   /// others held before may now be held only by the history of what the model keeps.
@@ -63,13 +68,24 @@ class MicroBatches {
     std::vector<bool> goes;
     bool operator==(const Standing&) const = default;
   };
+  /// A block that goes with a graph.
+  struct Outlasting {
+    BlockId offset = 0;  ///< within its pass
+    StreamId stream = 0;
+    bool operator==(const Outlasting&) const = default;
+  };
+  struct InGraph {
+    BlockId block = 0;
+    StreamId stream = 0;
+  };
   /// What is in a place after a pass.
   struct Left {
     enum class What : std::uint8_t { same, input, own } what = What::same;
     BlockId offset = 0;  ///< the offset of its own block
     StreamId stream = 0;
-    bool is_shared = false;    ///< autograd's graph holds its memory, too
-    bool holds_input = false;  ///< its history leads back to the input and holds it
+    bool is_shared = false;                   ///< autograd's graph holds its memory, too
+    bool holds_input = false;                 ///< its history leads back to the input and holds it
+    std::optional<Outlasting> in_graph = {};  ///< what only its history holds
     bool operator==(const Left&) const = default;
   };
   struct Recategorised {
@@ -94,12 +110,6 @@ class MicroBatches {
     Standing standing;
     std::optional<Model> model;
     bool is_confirmed = false;  ///< the pass before it was equal, so others may be written like it
-  };
-  /// Blocks of a forward that go with its graph, after the backward, in the order in which they go.
-  struct Outlasting {
-    BlockId offset = 0;
-    StreamId stream = 0;
-    bool operator==(const Outlasting&) const = default;
   };
   /// Those of the last backward that was run, until they have gone.
   struct Awaited {
@@ -126,6 +136,9 @@ class MicroBatches {
   Neighbour before() const;
   Neighbour after(const Flight& flight) const;
   Standing standing(Neighbour neighbour) const;
+  void note_graphs(bool of_backward);
+  void leave_graph(const Left& left, std::size_t place, const Stretch& written,
+                   std::map<BlockId, Ptr<Storage>>& storages);
   std::vector<Flight>::iterator flight_of(const Tensor& output);
 
   std::optional<Model> model_of(const Tensor& input, const std::optional<Stretch>& forward) const;
@@ -145,15 +158,18 @@ class MicroBatches {
   void leave(const Model& model, const Stretch& written, Flight& flight);
 
   std::vector<Tensor*> kept_;
+  std::vector<std::optional<InGraph>> in_graphs_;  ///< for each place, what only its history holds
   std::vector<Flight> flights_;
   std::uint64_t forwards_ = 0, step_began_ = 0;
   std::vector<Record> forward_, backward_;
   std::optional<Awaited> awaited_;
-  std::optional<std::vector<Outlasting>> outlasting_;  ///< none until a backward has been run
+  /// Blocks of a forward that go after the backward, in the order in which they go; none until a
+  /// backward has been run.
+  std::optional<std::vector<Outlasting>> outlasting_;
   // When the pass that runs began:
   TapePosition began_;
   Standing standing_;
-  std::vector<BlockId> kept_before_;
+  std::vector<BlockId> kept_before_, in_graphs_before_;
 };
 
 }  // namespace memtape::ghost
