@@ -29,6 +29,7 @@ class MessageReader {
       case ExplainedWording::torch_mps: mps(); break;
       case ExplainedWording::host_killed: host_killed(); break;
       case ExplainedWording::host_refused: host_refused(); break;
+      case ExplainedWording::host_shared: host_shared(); break;
       case ExplainedWording::cuda_plain:
       case ExplainedWording::cublas:
       case ExplainedWording::nccl: plain(); break;
@@ -92,13 +93,19 @@ class MessageReader {
           "\"this process has {} memory in use\" is no count: in a container the driver does not "
           "know its processes by their numbers",
           m_.process->bytes == 0 ? "0 bytes" : about(*m_.process)));
+    if (!m_.other_processes.empty() && others == 0)
+      finding(
+          fmt::format("\"Process {} has 0 bytes memory in use\" is no count: in a container the "
+                      "driver does not "
+                      "tell what its processes hold",
+                      m_.other_processes.front().first));
     if (m_.process && m_.reserved() && m_.process->bytes >= *m_.reserved())
       finding(
           fmt::format("{} of this process is outside the allocator: CUDA context, kernels, "
                       "NCCL and other libraries",
                       human_bytes(m_.process->bytes - *m_.reserved())));
     const Bytes ours = counts_itself() ? m_.process->bytes : least_reserved();
-    if (counts_itself() || (m_.other_processes.empty() && ours > 0)) {
+    if (counts_itself() || (others == 0 && ours > 0)) {
       const Bytes beyond = used - ours;
       if (beyond > 512_MiB)
         finding(fmt::format(
@@ -106,9 +113,11 @@ class MessageReader {
             human_bytes(beyond),
             counts_itself() ? ": other processes" : ": its CUDA context and other processes"));
     }
-    if (!m_.other_processes.empty()) {
-      finding(fmt::format("{} processes are named on this GPU, with {} together",
-                          m_.other_processes.size(), human_bytes(others)));
+    if (others > 0) {
+      const std::size_t named = m_.other_processes.size();
+      finding(fmt::format("{} named on this GPU, with {}{}",
+                          named == 1 ? "1 process is" : fmt::format("{} processes are", named),
+                          human_bytes(others), named == 1 ? "" : " together"));
       if (counts_itself())
         end_others();
       else
@@ -242,6 +251,18 @@ class MessageReader {
            "less of the model on the host, where the GPU has room for it", std::nullopt, false);
     remedy("docker run --memory SIZE --shm-size SIZE",
            "where it is a container's limit and not the machine's", std::nullopt, false);
+  }
+
+  /// Workers of a DataLoader hand their batches over in /dev/shm.
+  void host_shared() {
+    finding(
+        "/dev/shm, by which workers hand over their batches, was full: in a container it has 64 "
+        "MiB "
+        "unless more is asked for; the GPU's memory is not to blame");
+    remedy("docker run --shm-size 16g, or --ipc host", "room for the batches of all workers",
+           std::nullopt, false);
+    remedy("--dataloader_num_workers 0", "batches are made by the process itself", std::nullopt,
+           false);
   }
 
   /// The machine's own memory: no setting of a GPU helps.

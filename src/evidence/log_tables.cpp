@@ -49,7 +49,9 @@ LogFigure figure(std::string program, std::string name, std::string where, const
 
 std::vector<LogFigure> LogTables::read(std::string_view line, std::size_t number) {
   std::vector<LogFigure> found;
-  if (line.find('|') != line.npos) {
+  if (line.find("memory_breakdown_print") != line.npos) {
+    read_breakdown(line, number, found);
+  } else if (line.find('|') != line.npos) {
     read_summary(line, number, found);
     if (summary_device_.empty()) read_smi(line, number, found);
   } else {
@@ -89,6 +91,30 @@ void LogTables::read_smi(std::string_view line, std::size_t number, std::vector<
   const std::string_view name = type + 1 < words.end() - 1 ? *(type + 1) : std::string_view();
   found.push_back(figure("nvidia-smi", fmt::format("process {} {}", *(type - 1), name),
                          fmt::format("GPU {}", first), *held, number));
+}
+
+/// "|   - CUDA0 (RTX 4090)   | 24077 = 5098 + (18414 = 16100 + 1824 + 490) + 565 |", in MiB: total, free,
+/// self, model, context, compute and what is not accounted for; of the host the four in the middle
+/// (llama.cpp's common_memory_breakdown_print).
+void LogTables::read_breakdown(std::string_view line, std::size_t number,
+                               std::vector<LogFigure>& found) {
+  constexpr std::array<std::string_view, 7> kNames{"total",   "free",    "self",       "model",
+                                                   "context", "compute", "unaccounted"};
+  const std::vector<std::string_view> cells = cells_of(line);
+  if (cells.size() < 2 || !cells[0].starts_with("- ")) return;
+  const std::string_view device = words_of(cells[0].substr(2)).front();
+  std::vector<std::int64_t> values;
+  for (std::string_view word : words_of(cells[1])) {
+    const bool is_opened = word.starts_with('('), is_below = word.starts_with('-');
+    if (is_opened || is_below) word.remove_prefix(1);
+    const auto value = whole_at(word);
+    if (value && *value < (std::int64_t{1} << 32)) values.push_back(is_below ? -*value : *value);
+  }
+  if (values.size() != kNames.size() && values.size() != 4) return;
+  const std::size_t first = values.size() == 4 ? 2 : 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    found.push_back(figure("llama.cpp", std::string(kNames[first + i]), std::string(device),
+                           {values[i] * 1_MiB, 512_KiB}, number));
 }
 
 /// "# gpu pid type fb ccpm command" names the columns of the rows below; fb is in MB of 2^20.

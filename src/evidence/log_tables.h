@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LogTables: figures in tables, for which more than one line must be read: nvidia-smi, nvidia-smi
-// pmon and torch.cuda.memory_summary().
+// pmon, torch.cuda.memory_summary() and llama.cpp's breakdown of memory.
 #pragma once
 
 #include <string>
@@ -19,6 +19,7 @@ class LogTables {
  private:
   void read_smi(std::string_view line, std::size_t number, std::vector<LogFigure>& found);
   void read_pmon(std::string_view line, std::size_t number, std::vector<LogFigure>& found);
+  void read_breakdown(std::string_view line, std::size_t number, std::vector<LogFigure>& found);
   void read_summary(std::string_view line, std::size_t number, std::vector<LogFigure>& found);
 
   int gpu_ = -1;  ///< that of the row above in nvidia-smi's table

@@ -19,6 +19,8 @@ class MessageText {
   explicit MessageText(std::string_view text);
 
   std::string_view flat() const { return flat_; }
+  /// A line as it was, counted from 1.
+  std::string_view line(std::size_t number) const { return lines_[number - 1]; }
   /// The line of a place in `flat`, counted from 1.
   std::size_t line_of(std::size_t at) const;
   /// The innermost line of the program's own code in the Python traceback that ends at `line` or

@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 
+#include "base/text.h"
 #include "evidence/message_text.h"
 #include "evidence/server_oom.h"
 
@@ -15,7 +16,7 @@ using Wording = OomMessage::Wording;
 
 constexpr auto kWordings = std::to_array<std::string_view>(
     {"torch_parentheses", "torch_sentences", "torch_async", "torch_mps", "torch_short",
-     "cuda_plain", "cublas", "nccl", "host_killed", "host_refused", "vllm_kv_bytes",
+     "cuda_plain", "cublas", "nccl", "host_killed", "host_refused", "host_shared", "vllm_kv_bytes",
      "vllm_kv_tokens", "vllm_no_blocks", "vllm_start_up", "vllm_sampler", "sglang_static",
      "sglang_slots", "llamacpp"});
 
@@ -156,11 +157,34 @@ std::optional<OomMessage> killed_message(const MessageText&, std::size_t) {
   return m;
 }
 
-/// "DefaultCPUAllocator: can't allocate memory: you tried to allocate 34359738368 bytes."
+/// What a shell says of a process that was ended: "Killed" alone on its line, or behind the number
+/// of the process, "run.sh: line 3: 4711 Killed".
+std::optional<OomMessage> shell_message(const MessageText& text, std::size_t at) {
+  const std::string_view line = trimmed(text.line(text.line_of(at)));
+  const std::size_t word = line.find("Killed");
+  if (word == line.npos) return std::nullopt;
+  const std::string_view before = trimmed(line.substr(0, word)), after = line.substr(word + 6);
+  const bool is_word = after.empty() || after.front() == ' ';
+  const bool is_alone = before.empty() && after.empty();
+  const bool is_numbered = !before.empty() && before.back() >= '0' && before.back() <= '9';
+  return is_word && (is_alone || is_numbered) ? killed_message(text, at) : std::nullopt;
+}
+
+/// "DefaultCPUAllocator: can't allocate memory: you tried to allocate 34359738368 bytes.", "Unable
+/// to allocate 24.0 GiB for an array" of numpy, "model requires more system memory (12.7 GiB) than".
 std::optional<OomMessage> refused_message(const MessageText& text, std::size_t at) {
+  const std::string_view rest = text.flat().substr(at, 200);
   OomMessage m;
   m.wording = Wording::host_refused;
-  m.requested = quantity_after(text.flat().substr(at, 200), "you tried to allocate");
+  for (const std::string_view phrase :
+       {"you tried to allocate", "Unable to allocate", "more system memory ("})
+    if (!m.requested) m.requested = quantity_after(rest, phrase);
+  return m;
+}
+
+std::optional<OomMessage> shared_message(const MessageText&, std::size_t) {
+  OomMessage m;
+  m.wording = Wording::host_shared;
   return m;
 }
 
@@ -204,6 +228,20 @@ constexpr auto kAnchors = std::to_array<Anchor>({
     {"cudaErrorMemoryAllocation", plain_message},
     {"HIP error: out of memory", plain_message},
     {"DefaultCPUAllocator: ", refused_message},
+    {"MemoryError: Unable to allocate ", refused_message},
+    {"requires more system memory (", refused_message},
+    {"[Errno 12] Cannot allocate memory", refused_message},
+    {"std::bad_alloc", refused_message},
+    {"workers are out of shared memory", shared_message},
+    {"is killed by signal: Bus error", shared_message},
+    {"is killed by signal: Killed", killed_message},
+    {"Killed", shell_message},
+    {"zsh: killed", killed_message},
+    {"return code = -9", killed_message},
+    {"oom_kill event", killed_message},
+    {"oom-kill event", killed_message},
+    {"OOM Killed", killed_message},
+    {"due to the node running low on memory", killed_message},
     {"exit code -9", killed_message},
     {"Exit code -9", killed_message},
     {"exit code: -9", killed_message},

@@ -28,6 +28,7 @@ struct OomMessage {
     nccl,           ///< NCCL could not allocate
     host_killed,    ///< exit code -9: the machine's own memory ran out
     host_refused,   ///< "DefaultCPUAllocator: can't allocate memory"
+    host_shared,    ///< a worker of the DataLoader ended by a bus error: /dev/shm ran out
     vllm_kv_bytes,  ///< "To serve at least one request ... 5.62 GiB KV cache is needed"
     vllm_kv_tokens,
     vllm_no_blocks,

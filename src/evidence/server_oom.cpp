@@ -139,10 +139,10 @@ std::optional<OomMessage> llamacpp_message(const MessageText& text, std::size_t 
   m.wording = ServerWording::llamacpp;
   if (rest.starts_with("cudaMalloc failed")) {
     const std::size_t allocating = before.rfind("allocating ");
-    if (allocating == before.npos) return std::nullopt;
+    m.backend = "CUDA";
+    if (allocating == before.npos) return m;  // Ollama says no more
     m.requested = quantity_at(before.substr(allocating + 11));
     m.gpu = static_cast<int>(whole_after(before.substr(allocating), "on device").value_or(0));
-    m.backend = "CUDA";
     m.part = part_by(rest.substr(32, 120));
     return m;
   }
