@@ -40,11 +40,29 @@ inline constexpr Change kTrainerMayFuseAdamW{
     "--optim defaults to adamw_torch_fused where torch is new enough; before, to adamw_torch.",
     "training_args.py:TrainingArguments.default_optim"};
 
+inline constexpr Change kForeachAdamAddsInPlace{
+    Package::torch,
+    {2, 1, 0},
+    "Adam over lists adds epsilon in place; before, to a further list of its own.",
+    "torch/optim/adamw.py:_multi_tensor_adamw"};
+
 inline constexpr Change kTrainerTrustsFusedAdamW{
     Package::torch,
     {2, 8, 0},
     "New enough for Trainer to fuse AdamW unless it is told otherwise.",
     "transformers, pytorch_utils.py:is_torch_greater_or_equal_than_2_8"};
+
+inline constexpr Change kAdaptersTakeTheLayersDtype{
+    Package::peft,
+    {0, 6, 0},
+    "Adapters have the dtype of the weights beside them; before, float32.",
+    "tuners/lora/layer.py:LoraLayer.update_layer"};
+
+inline constexpr Change kAdaptersAddToACopy{
+    Package::peft,
+    {0, 9, 0},
+    "An adapter's product and the layer's give a new tensor; before, it was added in place.",
+    "tuners/lora/layer.py:Linear.forward"};
 
 inline constexpr Change kAdaptersAreCast{
     Package::peft,
@@ -58,6 +76,13 @@ inline constexpr Change kProducts4BitKeepNoInputs{
     "Products over 4-bit weights keep no inputs; before, Python's ctx held them until the whole "
     "graph went.",
     "autograd/_functions.py:MatMul4Bit.forward"};
+
+inline constexpr Change kZeroOwnsRecomputes{
+    Package::deepspeed,
+    {0, 19, 3},
+    "Frozen parameters that a recompute in backward gathers belong to the module whose backward "
+    "began last, and are released with it; before, each module released its own.",
+    "runtime/zero/partitioned_param_coordinator.py:update_recompute_parameters"};
 
 inline constexpr Change kZeroFlattensOnDevice{
     Package::deepspeed,

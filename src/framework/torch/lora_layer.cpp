@@ -8,6 +8,7 @@
 #include "framework/torch/quantized_projection.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "release/trainer_changes.h"
 
@@ -31,6 +32,7 @@ nn::Scope layer_adapter(nn::ModuleTree& tree, ModuleNode& node, std::string_view
 /// The dtype of the base layer, or that of its products when it is quantized
 /// (_get_base_layer_device_and_dtype).
 DType adapter_dtype(const nn::Projection& base) {
+  if (!ghost::has(changes::kAdaptersTakeTheLayersDtype)) return DType::float32;
   return base.kernel ? base.kernel->compute_dtype() : base.weight.dtype();
 }
 
@@ -67,6 +69,13 @@ Tensor as_float32(const ModuleNode& node, const Tensor& half) {
   parameter.impl().requires_grad = true;
   ghost::session().set_category(parameter, Category::parameter);
   return parameter;
+}
+
+/// result + output, or result += output.
+Tensor added(Tensor result, Tensor output) {
+  if (ghost::has(changes::kAdaptersAddToACopy)) return result.add(output);
+  ghost::add_(result, output);
+  return result;
 }
 
 /// torch.eye: ones on the diagonal of zeros.
@@ -108,7 +117,7 @@ Tensor LoraLinear::forward(nn::Projection& base, const Tensor& input) {
   if (magnitude_.defined())
     result = dora(base, x, result);
   else
-    result = result.add(lora_B_(lora_A_(lora_dropout_(x))).mul(2.0));
+    result = added(std::move(result), lora_B_(lora_A_(lora_dropout_(x))).mul(2.0));
   return result.to(torch_result_dtype);
 }
 
@@ -135,7 +144,7 @@ Tensor LoraLinear::forward_over_quantized(nn::Projection& base, Tensor x) {
   }
   Tensor output = lora_B_(lora_A_(lora_dropout_(x))).mul(2.0);
   if (requires_conversion) output = output.to(expected_dtype);
-  return result.add(output);
+  return added(std::move(result), std::move(output));
 }
 
 /// DoraLinearVariant.forward (variants.py); a training module with dropout, be its rate 0, makes

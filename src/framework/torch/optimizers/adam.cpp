@@ -4,6 +4,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/foreach.h"
 #include "ghost/ops/pointwise.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::torch {
 
@@ -40,10 +41,12 @@ void Adam::single_tensor(const Places& places) {
 }
 
 void Adam::multi_tensor(const Places& places) {
-  TensorList exp_avg_sq_sqrt;
+  TensorList exp_avg_sq_sqrt, denom;
   for (const Places& group : grouped(places)) {
     read_gradients(group);
     exp_avg_sq_sqrt = ghost::foreach_like("_foreach_sqrt", ghost::at_places(exp_avg_sq_, group));
+    if (!ghost::has(changes::kForeachAdamAddsInPlace))
+      denom = ghost::foreach_like("_foreach_add", exp_avg_sq_sqrt);
   }
 }
 
