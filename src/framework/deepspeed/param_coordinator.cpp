@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ghost/session.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::deepspeed {
 
@@ -102,8 +103,9 @@ void ParamCoordinator::wait_for(ZeroParam& param) {
 void ParamCoordinator::fetch_sub_module(const TracedModule& module, bool forward) {
   trace_prologue(module);
   if (trace_ == Trace::record) order_.push_back(&module);
-  if (!forward && std::find(active_backward_.begin(), active_backward_.end(), &module) ==
-                      active_backward_.end())
+  if (!forward && ghost::has(changes::kZeroOwnsRecomputes) &&
+      std::find(active_backward_.begin(), active_backward_.end(), &module) ==
+          active_backward_.end())
     active_backward_.push_back(&module);
   all_gather_params(module.params);
   for (ZeroParam* param : module.params) {
