@@ -24,14 +24,19 @@ std::string backend_of(const Config& quantization, std::string_view method) {
 
 bool is_auto(std::string_view backend) { return backend == "auto" || backend == "auto_trainable"; }
 
-constexpr std::string_view kAutoGptq = "auto_gptq";
+constexpr std::string_view kAutoGptq = "auto_gptq", kAutoGptqCuda = "auto_gptq_cuda";
+
+GptqKernel gptq_kernel_of(std::string_view backend) {
+  if (backend == kAutoGptqCuda) return GptqKernel::auto_gptq_cuda;
+  return backend == kAutoGptq ? GptqKernel::auto_gptq_triton : GptqKernel::gptqmodel;
+}
 
 /// Of the kernels that can be trained, all of gptqmodel's multiply alike. Before it there was
 /// auto_gptq, which fms-acceleration still has a copy of.
 Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantization,
                                    PackedUse use) {
-  constexpr std::array<std::string_view, 5> kTrainable{"triton", "torch", "torch_aten",
-                                                       "torch_fused", kAutoGptq};
+  constexpr std::array<std::string_view, 6> kTrainable{"triton",      "torch",   "torch_aten",
+                                                       "torch_fused", kAutoGptq, kAutoGptqCuda};
   const std::string backend = backend_of(quantization, "gptq");
   if (use == PackedUse::training && !is_auto(backend) &&
       std::find(kTrainable.begin(), kTrainable.end(), backend) == kTrainable.end())
@@ -40,7 +45,10 @@ Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantizat
                                     "auto_trainable, triton or torch"));
   PackedCheckpoint packed{.method = CheckpointMethod::gptq,
                           .bits = quantization.integer("bits", 4),
-                          .keeps_packed = backend == kAutoGptq};
+                          .gptq_kernel = gptq_kernel_of(backend)};
+  if (packed.gptq_kernel == GptqKernel::auto_gptq_cuda && quantization.boolean("desc_act", false))
+    return not_modelled(config, "auto_gptq's CUDA layer over desc_act is not modelled",
+                        R"("desc_act": false, or "backend": "auto_gptq")");
   if (packed.bits != 2 && packed.bits != 4 && packed.bits != 8)
     return not_modelled(config, "GPTQ in " + std::to_string(packed.bits) + " bits is not modelled",
                         "2, 4 or 8");
@@ -87,7 +95,8 @@ std::vector<std::string> quantized_checkpoint_warnings(const Config& config) {
   const Config quantization = config.object("quantization_config");
   const std::string method = quantization.text("quant_method", "");
   std::vector<std::string> warnings;
-  const bool is_auto_gptq = backend_of(quantization, method) == kAutoGptq;
+  const bool is_auto_gptq =
+      gptq_kernel_of(backend_of(quantization, method)) != GptqKernel::gptqmodel;
   if ((method == "gptq" && !is_auto_gptq) || method == "awq")
     warnings.emplace_back(kGptqmodelAllocator);
   if (method == "awq" && is_auto(backend_of(quantization, method)))

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "framework/transformers/linear_awq.h"
+#include "framework/transformers/linear_gptq.h"
 #include "model/config.h"
 
 namespace memtape::transformers {
@@ -22,7 +23,7 @@ struct PackedCheckpoint {
   std::int64_t bits = 4;
   std::int64_t group_size = 128;  ///< -1 stands for a whole column
   AwqKernel awq_kernel = AwqKernel::triton;
-  bool keeps_packed = false;  ///< for GPTQ: auto_gptq's Triton layer, whose products keep no weight
+  GptqKernel gptq_kernel = GptqKernel::gptqmodel;
   std::vector<std::string> not_converted{};  ///< for AWQ: modules_to_not_convert
 };
 

@@ -66,7 +66,8 @@ PackedLayer convert(const nn::NamedModule& module, const PackedCheckpoint& packe
   layer.weight = converted.buffers.front().tensor;
   if (layer.bias.defined()) layer.bias = converted.buffers.back().tensor;
   if (packed.method == PackedMethod::gptq)
-    layer.kernel = std::make_unique<LinearGptq>(packed.keeps_packed);
+    layer.kernel = std::make_unique<LinearGptq>(packed.gptq_kernel,
+                                                GptqPacking{packed.bits, packed.group_size});
   else
     layer.kernel = std::make_unique<LinearAwq>(packed.awq_kernel);
   return converted;
