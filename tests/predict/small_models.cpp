@@ -46,6 +46,10 @@ constexpr std::array kSpecials{
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
                          "num_experts_per_tok": 2, "num_experts": 8, "moe_intermediate_size": 64)"},
     Special{
+        "qwen",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "kv_channels": 32, "max_position_embeddings": 256)"},
+    Special{
         "opt",
         R"("vocab_size": 512, "hidden_size": 128, "ffn_dim": 256, "num_hidden_layers": 8, "num_attention_heads": 4,
                       "word_embed_proj_dim": 128, "max_position_embeddings": 256)"},

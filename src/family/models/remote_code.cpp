@@ -47,15 +47,6 @@ struct DeepseekV1Parts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-/// Qwen: c_attn has biases; intermediate_size counts gate and up together.
-ModelPointer build_qwen(const Config& c, const ModelOptions& options) {
-  DecoderConfig config(c, options, {.vocab_size = 151936, .intermediate_size = 22016});
-  config.qkv_bias = true;
-  check_divides(c, "intermediate_size", 2, config.intermediate_size);
-  config.intermediate_size = (config.intermediate_size + 1) / 2;
-  return build_llama_like(c, config, options);
-}
-
 /// Baichuan: one projection W_pack for q, k and v; the 13B models have ALiBi in place of rotation.
 ModelPointer build_baichuan(const Config& c, const ModelOptions& options) {
   return build_llama_like(c, DecoderConfig(c, options, {.vocab_size = 125696}), options);
@@ -93,13 +84,6 @@ ModelPointer build_deepseek(const Config& c, const ModelOptions& options) {
 }
 
 }  // namespace
-
-extern const FamilyFacts kQwen{.model_type = "qwen",
-                               .nearest = "qwen2",
-                               .ties_head = Known::no,
-                               .has_bos = Known::no,
-                               .modeling = kDecoder,
-                               .build = build_qwen};
 
 extern const FamilyFacts kBaichuan{.model_type = "baichuan",
                                    .nearest = "llama",
