@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which file maps the rows of a source, by the beginning of their ids."""
-from . import fms_acceleration, fsdp_programs, litgpt, others, torchtitan, trainers
+from . import fms_acceleration, fsdp_programs, litgpt, others, qwen, torchtitan, trainers
 from .row import NotAnswerable, NotModelled, need  # noqa: F401
 
 SOURCES = {
@@ -10,7 +10,7 @@ SOURCES = {
     "fsdp_qlora": ("fsdp_qlora", fsdp_programs.fsdp_qlora),
     "atorch": ("ATorch", fsdp_programs.atorch),
     "llama-cookbook": ("llama-recipes", fsdp_programs.llama_recipes),
-    "qwen_readme": ("Qwen's README", trainers.qwen),
+    "qwen_readme": ("Qwen's README", qwen.plan),
     "peft": ("peft", trainers.peft),
     "hf_docs": ("transformers' documents", trainers.hf_docs),
     "torchtune": ("torchtune", trainers.torchtune),

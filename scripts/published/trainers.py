@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of transformers' Trainer and of loops around peft: peft's comparison, Qwen's README, ms-swift's examples, transformers' documents."""
+"""Runs of transformers' Trainer and of loops around peft: peft's comparison, ms-swift's examples, transformers' documents."""
 import re
 
 from .row import NotAnswerable, NotModelled, Plan, need
@@ -19,20 +19,6 @@ def peft(row):
         raise NotAnswerable("the longest batch, and the evaluation's generation within the same peak")
     need(row, "micro_batch", "seq_len")
     raise NotAnswerable("what was counted")
-
-
-def qwen(row):
-    if row["lora"]:
-        raise NotModelled("Qwen's own modelling code under peft (c_attn, w1, w2)" + (", over GPTQ" if "GPTQ" in (row["quant"] or "") else ""))
-    stage = row["parallel"]["zero"]
-    args = ["train", row["model"], "--framework", "transformers", "--bf16", "true", "--optim", "adamw_torch", "--per_device_train_batch_size",
-            str(row["micro_batch"]), "--gradient_accumulation_steps", str(row["grad_accum"]), "--sequence-length", str(row["seq_len"]),
-            "--gradient_checkpointing", "true", "--attention", "flash", "--gpu", "a100-80gb", "--with", "transformers==4.45.0", "--gpus", str(row["num_gpus"])]
-    if row["num_gpus"] > 1:
-        raise NotAnswerable("ZeRO's stage" if "not restated" in (row["notes"] or "") or not stage else "what was counted, over all GPUs")
-    if row["model"] == "Qwen/Qwen-1_8B":
-        raise NotAnswerable("what was counted (the figure is the same from 256 to 2048 tokens)")
-    return Plan(args, "peak_reserved_bytes", kinds=("counter",))
 
 
 def swift(row):
