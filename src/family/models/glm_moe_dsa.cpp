@@ -8,6 +8,7 @@
 
 #include "family/facts.h"
 #include "family/parts/sparse_attention.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -27,7 +28,7 @@ struct GlmMoeDsaConfig : SparseAttentionConfig {
              .num_experts_per_tok = 8,
              .intermediate_size = 2048}) {
     index_n_heads = c.dimension("index_n_heads", 32);
-    index_rotates_pairs = true;
+    index_rotates_pairs = ghost::has(changes::kGlmIndexerRotatesPairs);
     read_groups_of_two_best(c, 1, 1);
     read_indexer_types(c);
   }

@@ -10,6 +10,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/copy_into.h"
 #include "ghost/ops/joins.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -19,6 +20,10 @@ std::pair<Tensor, Tensor> split_last(const Tensor& tensor, std::int64_t first,
   const std::array lengths{first, second};
   std::vector<Tensor> pieces = tensor.split(lengths, -1);
   return {std::move(pieces[0]), std::move(pieces[1])};
+}
+
+Tensor for_all_heads(const Tensor& k_rot, const Tensor& k_nope) {
+  return k_rot.expand({k_rot.size(0), k_nope.size(1), k_rot.size(2), k_rot.size(3)});
 }
 
 }  // namespace
@@ -82,13 +87,19 @@ LatentStates LatentProjections::project(const In& queries, const Tensor& hidden_
   return s;
 }
 
+ExpandedLatent LatentProjections::expand(const In& latent, std::int64_t seq_length) {
+  const Dims key_shape{latent->size(0), seq_length, -1, qk_nope_head_dim_ + v_head_dim_};
+  ExpandedLatent heads;
+  heads.both = (*kv_b_proj_)(latent).view(key_shape).transpose(1, 2);
+  std::tie(heads.k_nope, heads.value_states) =
+      split_last(heads.both, qk_nope_head_dim_, v_head_dim_);
+  return heads;
+}
+
 std::pair<Tensor, Tensor> LatentProjections::expand_kv(const Tensor& latent,
                                                        const Tensor& given_k_rot) {
-  const Dims key_shape{latent.size(0), latent.size(2), -1, qk_nope_head_dim_ + v_head_dim_};
-  const Tensor kv_nope = (*kv_b_proj_)(latent).view(key_shape).transpose(1, 2);
-  auto [k_nope, value_states] = split_last(kv_nope, qk_nope_head_dim_, v_head_dim_);
-  const Tensor k_rot = given_k_rot.expand(
-      {given_k_rot.size(0), k_nope.size(1), given_k_rot.size(2), given_k_rot.size(3)});
+  const auto [kv_nope, k_nope, value_states] = expand(latent, latent.size(2));
+  const Tensor k_rot = for_all_heads(given_k_rot, k_nope);
 
   const std::int64_t qk_head_dim = qk_nope_head_dim_ + qk_rope_head_dim_;
   Tensor key_states;
@@ -98,7 +109,12 @@ std::pair<Tensor, Tensor> LatentProjections::expand_kv(const Tensor& latent,
   }
   ghost::copy_into_last(key_states, 0, qk_nope_head_dim_, k_nope);
   ghost::copy_into_last(key_states, qk_nope_head_dim_, qk_head_dim, k_rot);
-  return {std::move(key_states), std::move(value_states)};
+  return {std::move(key_states), value_states};
+}
+
+std::pair<Tensor, Tensor> LatentProjections::joined(const ExpandedLatent& heads,
+                                                    const Tensor& k_rot) {
+  return {ghost::cat({heads.k_nope, for_all_heads(k_rot, heads.k_nope)}, -1), heads.value_states};
 }
 
 LatentAttention::LatentAttention(const nn::Scope& scope, const DeepseekConfig& c,
@@ -107,12 +123,17 @@ LatentAttention::LatentAttention(const nn::Scope& scope, const DeepseekConfig& c
 
 Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
                                 const CosSin& position_embeddings) {
+  const bool caches_latent = ghost::has(changes::kLatentIsCached);
   LatentStates states = latent_.project(latent_.queries(hidden_states), hidden_states);
+  ExpandedLatent heads;
+  if (!caches_latent) heads = latent_.expand(std::move(states.kv_nope), hidden_states.size(1));
   std::tie(states.q_rot, states.k_rot) = rotate_(states.q_rot, states.k_rot, position_embeddings);
-  KeyValueCache::update(states.kv_nope, states.k_rot);  // held while still compressed
+  if (caches_latent) KeyValueCache::update(states.kv_nope, states.k_rot);
   Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
   if (scale_) query_states = scale_(query_states);
-  const auto [key_states, value_states] = latent_.expand_kv(states.kv_nope, states.k_rot);
+  auto [key_states, value_states] = caches_latent ? latent_.expand_kv(states.kv_nope, states.k_rot)
+                                                  : LatentProjections::joined(heads, states.k_rot);
+  if (!caches_latent) KeyValueCache::update(key_states, value_states);
   Tensor attn_output =
       attention_interface(call_, query_states, key_states, value_states, attention_mask);
   attn_output = attn_output.reshape(hidden_states.sizes().leading().with(-1)).contiguous();

@@ -33,6 +33,11 @@ struct LatentStates {
   Tensor q_states, q_pass, q_rot, compressed_kv, kv_nope, k_rot;
 };
 
+/// Keys without their rotated part and values of all heads, which lie in one tensor.
+struct ExpandedLatent {
+  Tensor both, k_nope, value_states;
+};
+
 /// The projections of latent attention.
 class LatentProjections {
  public:
@@ -45,6 +50,9 @@ class LatentProjections {
   Tensor expand_queries(const Tensor& latent) { return (*q_b_proj_)(latent); }
 
   LatentStates project(const In& queries, const Tensor& hidden_states);
+  ExpandedLatent expand(const In& latent, std::int64_t seq_length);
+  /// Keys and values as they were made before kLatentIsCached, of what was expanded first.
+  static std::pair<Tensor, Tensor> joined(const ExpandedLatent& heads, const Tensor& k_rot);
   /// Expands the latent to keys and values of all heads.
   std::pair<Tensor, Tensor> expand_kv(const Tensor& latent, const Tensor& given_k_rot);
   Tensor project_output(const Tensor& attn_output) { return (*o_proj_)(attn_output); }

@@ -13,6 +13,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
 #include "nn/parametrize.h"
+#include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -87,6 +88,8 @@ Routing route_by_groups(Tensor router_logits, const Tensor& scores, Tensor score
                         const DeepseekMoeConfig& c) {
   const GroupChoice chosen(
       best_two_of(scores_for_choice.view({-1, c.n_group, c.num_experts / c.n_group})).sum(-1), c);
+  const Tensor all_scores_for_choice =  // the mixture's method had a name for the masked ones
+      ghost::has(changes::kRoutersChoose) ? Tensor() : scores_for_choice;
   scores_for_choice = ghost::masked_fill(
       scores_for_choice, ghost::bitwise_not(chosen.score_mask.to(DType::boolean)), 0);
   Tensor topk_indices = ghost::topk(scores_for_choice, c.num_experts_per_tok).second;

@@ -18,6 +18,7 @@
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "release/transformers_4_changes.h"
+#include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -232,9 +233,23 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave(const Tensor& q, const
   return apply_rotary_pos_emb_interleave_along(q, k, cos_sin, 1);
 }
 
+namespace {
+
+/// Neighbours as two halves: x.view(b, h, s, d // 2, 2).transpose(4, 3).reshape(b, h, s, d)
+Tensor pairs_as_halves(const Tensor& x) {
+  const Dims pairs = x.sizes().leading().with(x.size(-1) / 2).with(2);
+  return x.view(pairs).transpose(-1, -2).reshape(x.sizes());
+}
+
+}  // namespace
+
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave_along(const Tensor& q, const Tensor& k,
                                                                 const CosSin& cos_sin,
                                                                 int unsqueeze_dim) {
+  if (!ghost::has(changes::kPairsRotateInPlace)) {
+    const Tensor q_halves = pairs_as_halves(q);
+    return apply_rotary_pos_emb_along(q_halves, pairs_as_halves(k), cos_sin, unsqueeze_dim);
+  }
   const std::int64_t half = cos_sin.first.size(-1) / 2;
   const Tensor cos = cos_sin.first.slice(-1, 0, half).unsqueeze(unsqueeze_dim);
   const Tensor sin = cos_sin.second.slice(-1, 0, half).unsqueeze(unsqueeze_dim);

@@ -13,6 +13,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
 #include "ghost/ops/views.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 
@@ -117,10 +118,15 @@ Tensor SparseAttention::forward(const Tensor& hidden_states, const Tensor& atten
   }
   const Tensor q_resid = latent_.query_latent(hidden_states);
   LatentStates states = latent_.project(latent_.expand_queries(q_resid), hidden_states);
+  const bool expands_late = ghost::has(changes::kLatentIsCached);
+  ExpandedLatent heads;
+  if (!expands_late) heads = latent_.expand(std::move(states.kv_nope), hidden_states.size(1));
   std::tie(states.q_rot, states.k_rot) =
       apply_rotary_pos_emb_interleave(states.q_rot, states.k_rot, position_embeddings);
   const Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
-  const auto [key_states, value_states] = latent_.expand_kv(states.kv_nope, states.k_rot);
+  const auto [key_states, value_states] = expands_late
+                                              ? latent_.expand_kv(states.kv_nope, states.k_rot)
+                                              : LatentProjections::joined(heads, states.k_rot);
   if (indexer_)
     topk_indices =
         (*indexer_)(hidden_states, q_resid, position_embeddings, attention_mask.select(1, 0));

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changed between releases of transformers 5 in single families, as far as it affects memory.
+#pragma once
+
+#include "release/release.h"
+
+namespace memtape::changes {
+
+inline constexpr Change kOptMasksAsGiven{Package::transformers,
+                                         {5, 18, 0},
+                                         "OPT makes its causal mask of the mask that it was given; "
+                                         "before, of ones where there was none, "
+                                         "which had to be looked at.",
+                                         "models/opt/modeling_opt.py:OPTDecoder.forward"};
+
+inline constexpr Change kCacheCopiesLinearStates{
+    Package::transformers,
+    {5, 5, 0},
+    "Caches copy the states of linear attention into tensors of their own; before, they held them.",
+    "models/qwen3_5/modeling_qwen3_5.py:Qwen3_5GatedDeltaNet.forward, cache_utils.py"};
+
+inline constexpr Change kCachePadsConvStates{
+    Package::transformers,
+    {5, 15, 0},
+    "Caches cut and pad the inputs of linear attention's convolution; before, the layer did, by "
+    "F.pad, and held the result until it returned.",
+    "models/qwen3_5/modeling_qwen3_5.py:Qwen3_5GatedDeltaNet.forward, cache_utils.py"};
+
+inline constexpr Change kGemma4PadsByWhere{Package::transformers,
+                                           {5, 10, 0},
+                                           "Gemma 4 chooses between ids and the padding by "
+                                           "torch.where; before, it wrote the padding into a "
+                                           "copy of the ids.",
+                                           "models/gemma4/modeling_gemma4.py:Gemma4Model.forward"};
+
+inline constexpr Change kPairsRotateInPlace{
+    Package::transformers,
+    {5, 11, 0},
+    "Rotation of neighbours takes every second element and joins the two halves in the end; "
+    "before, "
+    "it copied them into halves first and rotated these.",
+    "models/deepseek_v3/modeling_deepseek_v3.py:apply_rotary_pos_emb_interleave"};
+
+inline constexpr Change kCacheKeepsStatesDtype{
+    Package::transformers,
+    {5, 14, 0},
+    "Caches hold recurrent states in their own dtype; before, in that of the convolution's inputs.",
+    "cache_utils.py:LinearAttentionCacheLayerMixin.lazy_initialization"};
+
+inline constexpr Change kGlmIndexerRotatesPairs{
+    Package::transformers,
+    {5, 13, 0},
+    "GLM-5's indexer rotates neighbours; before, halves.",
+    "models/glm_moe_dsa/modeling_glm_moe_dsa.py:GlmMoeDsaIndexer.forward"};
+
+inline constexpr Change kRoutersChoose{
+    Package::transformers,
+    {5, 13, 0},
+    "Routers of DeepSeek-V3's kind choose the experts themselves; before, a method of the mixture "
+    "did, which held the scores for the choice unmasked until it returned.",
+    "models/deepseek_v3/modeling_deepseek_v3.py:DeepseekV3TopkRouter, route_tokens_to_experts"};
+
+inline constexpr Change kFalconAsksForItsMask{
+    Package::transformers,
+    {5, 15, 0},
+    "Falcon's mask is made because its model says so; before, because a function that is true "
+    "everywhere was joined to its pattern, which torch.vmap ran.",
+    "models/falcon/modeling_falcon.py:FalconModel.forward"};
+
+inline constexpr Change kPhimoeFrequenciesOnHost{
+    Package::transformers,
+    {5, 15, 0},
+    "PhiMoE's forward computes its frequencies on the host; before, on the device.",
+    "models/phimoe/modeling_phimoe.py:PhimoeRotaryEmbedding.forward"};
+
+inline constexpr Change kLatentIsCached{
+    Package::transformers,
+    {5, 15, 0},
+    "Latent attention rotates, caches what is still compressed and expands it then, into one "
+    "tensor "
+    "of keys; before, it expanded first, rotated and joined the keys by torch.cat.",
+    "models/deepseek_v3/modeling_deepseek_v3.py:DeepseekV3Attention.forward"};
+
+inline constexpr Change kPixtralHasFrequencies{
+    Package::transformers,
+    {5, 17, 0},
+    "Pixtral's rotary embedding holds the frequencies of one head; before, the angles of every "
+    "patch "
+    "of the largest image.",
+    "models/pixtral/modeling_pixtral.py:PixtralRotaryEmbedding"};
+
+}  // namespace memtape::changes
