@@ -15,6 +15,10 @@ namespace {}  // namespace
 
 Tensor all_true(const MaskIndices& at) {
   if (ghost::has(changes::kMaskIndicesBroadcast)) return ghost::ones({}, DType::boolean);
+  return all_true_by_vmap(at);
+}
+
+Tensor all_true_by_vmap(const MaskIndices& at) {
   return ghost::ones({1, 1, at.query.size(2), 1}, DType::boolean);
 }
 
@@ -55,8 +59,11 @@ Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding) {
       Tensor from_start = positions.sub(ghost::index(left_padding, at.batch));
       return ghost::floor_divide(std::move(from_start), ghost::kLimit);
     };
-    const Tensor of_key = chunk_of(at.key), of_query = chunk_of(at.query);
-    const Tensor same = ghost::eq(of_key, of_query);
+    Tensor same;
+    {
+      const Tensor of_key = chunk_of(at.key), of_query = chunk_of(at.query);
+      same = ghost::eq(of_key, of_query);
+    }
     result = ghost::bitwise_and(result, same);
   }
   return ghost::bitwise_and(result, causal(at));

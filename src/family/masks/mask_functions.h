@@ -15,6 +15,8 @@ struct MaskIndices {
 /// The value that and_masks starts with: q_idx.new_ones((), dtype=torch.bool). Under vmap there is
 /// one for each q_idx.
 Tensor all_true(const MaskIndices& at);
+/// The same where torch.vmap runs the pattern: a truth for each query.
+Tensor all_true_by_vmap(const MaskIndices& at);
 
 Tensor causal(const MaskIndices& at);
 Tensor bidirectional(const MaskIndices& at);

@@ -172,8 +172,16 @@ Tensor pattern(const MaskCall& call, const MaskIndices& indices) {
   return call.causal ? causal(indices) : bidirectional(indices);
 }
 
+/// The pattern and `lambda *args: torch.tensor(True)`, whose result comes from the host.
+Tensor pattern_and_true(const MaskCall& call, const MaskIndices& indices) {
+  Tensor mask = all_true_by_vmap(indices);
+  mask = ghost::bitwise_and(mask, pattern(call, indices));
+  return ghost::bitwise_and(mask, ghost::ones({}, DType::boolean));
+}
+
 /// The pattern, and within one sequence of a packed row.
 Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
+  if (call.request.vmaps_with_true) return pattern_and_true(call, indices);
   if (!call.packed_sequence_mask.defined()) return pattern(call, indices);
   Tensor mask = all_true(indices);
   mask = ghost::bitwise_and(mask, pattern(call, indices));

@@ -21,6 +21,7 @@ struct MaskRequest {
   bool allow_is_causal_skip = true;  ///< false: a causal mask is made even if sdpa does not need it
   const Change& shared_since =
       changes::kMasksAreShared;  ///< since then masking_utils.py makes the model's masks
+  bool vmaps_with_true = false;  ///< torch.vmap joins a function to it that is true everywhere
   bool one_more_key =
       true;  ///< before that, its own mask had one column too many (except Falcon's)
 };

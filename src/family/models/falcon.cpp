@@ -27,6 +27,7 @@
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
 #include "release/transformers_4_changes.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -322,6 +323,7 @@ class FalconModel : public nn::Module<FalconModel> {
          .attention_mask = attention_mask,
          .allow_is_causal_skip = false,
          .shared_since = changes::kAllMasksAreShared,
+         .vmaps_with_true = !ghost::has(changes::kFalconAsksForItsMask),
          .one_more_key = false},
         inputs_embeds, ghost::has(changes::kAllMasksAreShared) ? Tensor() : position_ids);
     if (alibi.defined() && causal_mask.defined() && causal_mask.dim() == 4)
