@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "ghost/autocast.h"
 #include "ghost/ops/matmul.h"
+#include "ghost/session.h"
+#include "release/product_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -73,20 +77,33 @@ Dims joined(std::initializer_list<const Dims*> parts) {
   return all;
 }
 
+/// sumproduct_pair: of two operands whose own dimensions stand the other way round in the result,
+/// the right one goes first since kEinsumSwapsOperands.
+bool swaps_operands(const Group& rows, const Group& columns) {
+  return ghost::has(changes::kEinsumSwapsOperands) && rows.dims.rank() > 0 &&
+         columns.dims.rank() > 0 && columns.dims[-1] < rows.dims[0];
+}
+
 }  // namespace
 
 Tensor einsum(std::string_view equation, const Tensor& left, const Tensor& right) {
   const Equation e = parse(equation);
   const int out_rank = static_cast<int>(e.out.size());
-  Tensor a = aligned(left, e.left, e.all), b = aligned(right, e.right, e.all);
+  const Autocasted cast_left(left, CastPolicy::lower_precision),
+      cast_right(right, CastPolicy::lower_precision);
+  Tensor a = aligned(*cast_left, e.left, e.all), b = aligned(*cast_right, e.right, e.all);
   const Group batch = group_of(LetterRole::batch, a, b, out_rank),
-              rows = group_of(LetterRole::row, a, b, out_rank),
-              columns = group_of(LetterRole::column, a, b, out_rank),
               summed = group_of(LetterRole::summed, a, b, out_rank);
+  Group rows = group_of(LetterRole::row, a, b, out_rank),
+        columns = group_of(LetterRole::column, a, b, out_rank);
   if (summed.size == 1) {  // nothing to sum: a product of elements, its last dimensions of one
     Dims sizes;
     for (int d = 0; d < out_rank; ++d) sizes.push_back(std::max(a.size(d), b.size(d)));
     return a.mul(b).view(sizes);
+  }
+  if (swaps_operands(rows, columns)) {
+    std::swap(a, b);
+    std::swap(rows, columns);
   }
   const Dims order = joined({&batch.dims, &rows.dims, &summed.dims, &columns.dims});
   Dims sizes, back = Dims::filled(order.rank(), 0);

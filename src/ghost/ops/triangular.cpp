@@ -12,12 +12,12 @@ namespace {
 
 /// triangular_solve_kernel: up to 8 systems of 64 rows or more are solved one after the other; more
 /// of them at once, which takes an array of pointers to either operand's matrices.
-void take_pointers(const Tensor& A) {
+std::pair<Tensor, Tensor> take_pointers(const Tensor& A) {
   constexpr std::int64_t kFewSystems = 8, kManyRows = 64;
   const std::int64_t systems = ghost::numel(A.sizes().leading().leading());
-  if (systems <= kFewSystems && A.size(-1) >= kManyRows) return;
-  const Tensor of_A = empty({systems}, DType::int64);
-  const Tensor of_B = empty({systems}, DType::int64);
+  if (systems <= kFewSystems && A.size(-1) >= kManyRows) return {};
+  Tensor of_A = empty({systems}, DType::int64);
+  return {std::move(of_A), empty({systems}, DType::int64)};
 }
 
 /// linalg_solve_triangular_out: B is copied into the solution and solved there.
@@ -27,7 +27,7 @@ Tensor solved(const Tensor& A, const Tensor& B) {
   strides[-2] = 1;
   strides[-1] = B.size(-2);
   Tensor out = empty_strided(B.sizes(), strides, B.dtype());
-  take_pointers(A);
+  const auto pointers = take_pointers(A);  // triangular_solve_batched_cublas holds them
   use_cublas();
   return out;
 }
