@@ -77,6 +77,11 @@ void DeltaRuleByRows::solve_rows() {
   k_cumdecay = attn.matmul(k_beta.mul(ghost::exp(g).unsqueeze(-1)));
 }
 
+/// g[:, :, i, -1, None]
+Tensor DeltaRuleByRows::last_of_chunk(std::int64_t i) const {
+  return g.select(2, i).select(-1, kRowsChunk - 1).unsqueeze(-1);
+}
+
 Tensor DeltaRuleByRows::scan() {
   const bool masks = !ghost::has(changes::kDeltaRuleMasksOnce);
   last_recurrent_state =
@@ -94,11 +99,12 @@ Tensor DeltaRuleByRows::scan() {
     if (masks) ghost::masked_fill_(attn, mask, 0);
     v_prime = k_cumdecay.select(2, i).matmul(last_recurrent_state);
     v_new = v_i.sub(v_prime);
-    const Tensor g_i = g.select(2, i), g_last = g_i.slice(-1, kRowsChunk - 1, kRowsChunk);
-    attn_inter = q_i.mul(ghost::exp(g_i.unsqueeze(-1))).matmul(last_recurrent_state);
+    // Each mention of g takes its part of the whole once more.
+    attn_inter = q_i.mul(ghost::exp(g.select(2, i).unsqueeze(-1))).matmul(last_recurrent_state);
     ghost::copy_into(core_attn_out, core_attn_out.select(2, i), attn_inter.add(attn.matmul(v_new)));
-    Tensor kept = last_recurrent_state.mul(ghost::exp(g_last.unsqueeze(-1)));
-    Tensor weighted = k_i.mul(ghost::exp(g_last.sub(g_i)).unsqueeze(-1));
+    Tensor kept = last_recurrent_state.mul(ghost::exp(last_of_chunk(i).unsqueeze(-1)));
+    Tensor decay = last_of_chunk(i).sub(g.select(2, i));
+    Tensor weighted = k_i.mul(ghost::exp(std::move(decay)).unsqueeze(-1));
     Tensor learned = std::move(weighted).transpose(-1, -2).matmul(v_new);
     last_recurrent_state = std::move(kept).add(std::move(learned));
   }

@@ -18,6 +18,7 @@ struct DeltaRuleByRows {
   void prepare();
   void pad_and_chunk();
   void solve_rows();
+  ghost::Tensor last_of_chunk(std::int64_t i) const;
   ghost::Tensor scan();
 
   ghost::Tensor v_beta = {}, k_beta = {}, mask = {}, decay_mask = {}, attn = {}, row = {}, sub = {},

@@ -21,6 +21,7 @@
 #include "ghost/ops/to_packed.h"
 #include "ghost/ops/triangular.h"
 #include "ghost/ops/views.h"
+#include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -270,13 +271,50 @@ GatedDeltaNet::Projected GatedDeltaNet::project_jointly(const Tensor& x) {
   return p;
 }
 
+namespace {
+
+/// Before kCachePadsConvStates: the layer's last inputs, padded or cut by F.pad, as they are, or
+/// copied into the cache's own.
+void hold_conv_state(LinearLayer& layer, const Tensor& new_conv_state) {
+  if (!ghost::has(changes::kCacheCopiesLinearStates)) {
+    layer.conv_states = new_conv_state;
+    return;
+  }
+  layer.conv_states = ghost::zeros_like(new_conv_state, Category::kv_cache);
+  ghost::copy_into(layer.conv_states, layer.conv_states, new_conv_state);
+}
+
+/// Copied into a tensor of the cache's, which before kCacheKeepsStatesDtype had the dtype of the
+/// convolution's inputs.
+void hold_recurrent_state(LinearLayer& layer, const Tensor& state) {
+  if (!ghost::has(changes::kCacheCopiesLinearStates)) {
+    layer.recurrent_states = state;
+    return;
+  }
+  if (!layer.recurrent_states.defined() && !ghost::has(changes::kCacheKeepsStatesDtype))
+    layer.recurrent_states =
+        ghost::zeros(state.sizes(), layer.conv_states.dtype(), Category::kv_cache);
+  layer.update_recurrent_state(state);
+}
+
+}  // namespace
+
 Tensor GatedDeltaNet::forward(const Tensor& x) {
   const GatedDeltaNetConfig& c = config_;
   const std::int64_t batch = x.size(0), seq = x.size(1);
   Projected p = c.joint_projections ? project_jointly(x) : project(x);
   LinearLayer* const layer = KeyValueCache::linear_layer();
   const bool steps = is_one_more_token(layer, seq);
-  p.mixed_qkv = cached_conv1d(std::move(p.mixed_qkv), layer, conv1d_, c.activation);
+  const bool pads_itself = layer && !layer->has_previous_state() &&
+                           seq >= conv1d_.weight.size(-1) &&
+                           !ghost::has(changes::kCachePadsConvStates);
+  Tensor new_conv_state;
+  if (pads_itself) {
+    new_conv_state = p.mixed_qkv.slice(-1, seq - conv1d_.weight.size(-1), seq).clone();
+    hold_conv_state(*layer, new_conv_state);
+  }
+  p.mixed_qkv =
+      cached_conv1d(std::move(p.mixed_qkv), pads_itself ? nullptr : layer, conv1d_, c.activation);
   p.mixed_qkv = p.mixed_qkv.transpose(1, 2);
   const std::array<std::int64_t, 3> lengths{c.key_dim(), c.key_dim(), c.value_dim()};
   std::vector<Tensor> split = p.mixed_qkv.split(lengths, -1);
@@ -309,7 +347,7 @@ Tensor GatedDeltaNet::forward(const Tensor& x) {
     core_attn_out = steps ? rule.run_step() : rule.run(layer != nullptr);
     last_recurrent_state = rule.last_recurrent_state;
   }
-  if (layer) layer->update_recurrent_state(last_recurrent_state);
+  if (layer) hold_recurrent_state(*layer, last_recurrent_state);
 
   core_attn_out = core_attn_out.reshape({-1, c.head_v_dim});
   core_attn_out = norm_(core_attn_out, p.z.reshape({-1, c.head_v_dim}));
