@@ -25,6 +25,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -531,7 +532,6 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
     return family::sliding_windows(config_.text);
   }
   nn::Projection* head() override { return &*lm_head_; }
-  /// Gemma4Model.forward
   Tensor last_hidden_state(const Batch& batch) override {
     const Tensor image_mask = ghost::eq(batch.input_ids, ghost::kTokenId),
                  video_mask = ghost::eq(batch.input_ids, ghost::kTokenId),
@@ -539,10 +539,10 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
     Tensor multimodal_mask = ghost::bitwise_or(image_mask, video_mask);
     multimodal_mask = ghost::bitwise_or(multimodal_mask, audio_mask);
     Tensor llm_input_ids = batch.input_ids.clone();
-    {
-      const Tensor pad_token_id = ghost::full({}, DType::int64);
-      llm_input_ids = ghost::where(multimodal_mask, pad_token_id, llm_input_ids);
-    }
+    if (ghost::has(changes::kGemma4PadsByWhere))
+      llm_input_ids = ghost::where(multimodal_mask, ghost::full({}, DType::int64), llm_input_ids);
+    else
+      ghost::masked_fill_(llm_input_ids, multimodal_mask, 0);
     Gemma4Inputs inputs;
     inputs.inputs_embeds = language_model_->embed_tokens(llm_input_ids);
     Tensor llm_inputs_embeds;

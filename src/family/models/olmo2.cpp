@@ -44,9 +44,9 @@ struct Olmo3OneRopeParts : Olmo2Parts {
 
 ModelPointer build_olmo3(const Config& c, const ModelOptions& options) {
   if (ghost::has(changes::kRopesByTypeInUse) && !ghost::has(changes::kOlmo3RopesByType)) {
-    Olmo3Config config(c, options);
-    config.rope.keeps_float32 = true;
-    return build_checked<DecoderForCausalLM<Olmo3OneRopeParts>>(c, config, options);
+    // Its one rotary embedding gives cos and sin in the model's dtype.
+    return build_checked<DecoderForCausalLM<Olmo3OneRopeParts>>(c, Olmo3Config(c, options),
+                                                                options);
   }
   return build_checked<DecoderForCausalLM<Olmo3Parts>>(c, Olmo3Config(c, options), options);
 }

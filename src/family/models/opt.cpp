@@ -21,6 +21,7 @@
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
 #include "release/transformers_4_changes.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -220,8 +221,9 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
     const Tensor attention_mask =
         given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
     const bool masks_first = !ghost::has(changes::kAllMasksAreShared);
+    const bool masks_as_given = ghost::has(changes::kOptMasksAsGiven);
     const MaskRequest request{.attention = attention_,
-                              .attention_mask = attention_mask,
+                              .attention_mask = masks_as_given ? given_mask : attention_mask,
                               .shared_since = changes::kAllMasksAreShared};
     Tensor causal_mask;
     if (masks_first) causal_mask = create_causal_mask(request, inputs_embeds, cache_position);

@@ -14,6 +14,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/unary.h"
 #include "ghost/ops/view_in_place.h"
+#include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -28,49 +29,33 @@ struct PhimoeConfig : MoeConfig {
                    .num_experts_per_tok = 2,
                    .intermediate_key = "intermediate_size",
                    .intermediate_size = 6400}),
-        jitters_input(c.number("input_jitter_noise", 0.0) > 0),
-        original_length(original_max_position_embeddings(c)) {
+        jitters_input(c.number("input_jitter_noise", 0.0) > 0) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     head_bias = c.boolean("lm_head_bias", false);
     sliding_window = c.optional_dimension("sliding_window");
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
   }
   bool jitters_input;
-  std::int64_t original_length;
-
- private:
-  static std::int64_t original_max_position_embeddings(const Config& c) {
-    constexpr const char* kKey = "original_max_position_embeddings";
-    if (const auto of_rope = c.object({"rope_parameters", "rope_scaling"}).optional_dimension(kKey))
-      return *of_rope;
-    return c.optional_dimension(kKey).value_or(c.dimension("max_position_embeddings", 4096 * 32));
-  }
-};
-
-struct PhimoeRope {
-  RopeParameters parameters;
-  std::int64_t original_length;
 };
 
 /// longrope takes its long factors where the sequence is longer than the original pretraining
-/// length. Python asks the device for the length; recordings have no values, and where they read 0
-/// the second question, `seq_len > ...` within `if seq_len`, is not asked.
+/// length, which Python asks the device: true, as in every recording (RotaryEmbedding). The length
+/// itself reads 0 there, so that the second question, within `if seq_len`, is not asked.
 class PhimoeRotaryEmbedding : public RotaryEmbedding {
  public:
-  PhimoeRotaryEmbedding(const nn::Scope& scope, const PhimoeRope& rope)
-      : RotaryEmbedding(scope, rope.parameters), original_length_(rope.original_length) {}
+  PhimoeRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
+      : RotaryEmbedding(scope, rope) {}
 
   CosSin operator()(const Tensor& x, const Tensor& position_ids) {
     const ghost::ScopeGuard guard(node().scope);
     const ghost::GradMode no_grad(false);
-    const bool longrope = rope().rope_type == RopeType::longrope;
-    const bool is_long = longrope && position_ids.size(-1) > original_length_;
-    if (longrope) update_frequencies(position_ids, is_long);
+    if (rope().rope_type == RopeType::longrope) update_frequencies(position_ids);
     const Tensor seq_len = ghost::max_all(position_ids).add(1);
-    if (is_long) ghost::gt(seq_len, ghost::kLimit);
-    // The frequencies are computed once more, on the CPU.
+    // The frequencies are computed once more, on the CPU since kPhimoeFrequenciesOnHost.
+    Tensor inv_freq;
+    if (!ghost::has(changes::kPhimoeFrequenciesOnHost)) inv_freq = compute_inv_freq(rope());
     const ghost::AutocastContext no_autocast(false, DType::float32);
-    const RotaryAngles angles = angles_of(position_ids);
+    const RotaryAngles angles = angles_of(position_ids, inv_freq);
     const Tensor& freqs = angles.freqs;
     const Tensor emb = ghost::cat({freqs, freqs}, -1);
     const Tensor cos = ghost::cos(emb).mul(ghost::kScale);
@@ -81,27 +66,27 @@ class PhimoeRotaryEmbedding : public RotaryEmbedding {
 
  private:
   /// Frequencies that come from the host; where they are expanded first they live until the end.
-  RotaryAngles angles_of(const Tensor& position_ids) const {
+  RotaryAngles angles_of(const Tensor& position_ids, const Tensor& on_device) const {
     const std::int64_t half = rope().dim / 2;
     if (ghost::has(changes::kRotaryAnglesAreProducts)) {
       Tensor positions = position_ids.unsqueeze(-1).to_float();
       return {positions.mul(ghost::empty({half}, DType::float32)), {}, {}};
     }
     RotaryAngles angles;
-    angles.inv_freq_expanded = ghost::empty({position_ids.size(0), half, 1}, DType::float32);
+    angles.inv_freq_expanded =
+        on_device.defined() ? on_device.view({1, half, 1}).expand({position_ids.size(0), half, 1})
+                            : ghost::empty({position_ids.size(0), half, 1}, DType::float32);
     angles.position_ids_expanded = position_ids.unsqueeze(1).to_float();
     angles.freqs = angles.inv_freq_expanded.matmul(angles.position_ids_expanded).transpose(1, 2);
     return angles;
   }
 
-  void update_frequencies(const Tensor& position_ids, bool is_long) {
+  void update_frequencies(const Tensor& position_ids) {
     const Tensor seq_len = ghost::max_all(position_ids).add(1);
     if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
     ghost::gt(seq_len, ghost::kLimit);
-    is_long ? register_new_inv_freq() : register_original_inv_freq();
+    register_new_inv_freq();
   }
-
-  std::int64_t original_length_;
 };
 
 class PhimoeTopKRouter : public nn::Module<PhimoeTopKRouter> {
@@ -152,7 +137,7 @@ struct PhimoeParts : MoeParts {
   using DecoderLayer = PreNormDecoderLayer<LlamaAttention, PhimoeSparseMoeBlock, nn::LayerNorm>;
   using Norm = nn::LayerNorm;
   using Rotary = PhimoeRotaryEmbedding;
-  static PhimoeRope rope(const PhimoeConfig& c) { return {c.rope, c.original_length}; }
+  static RopeParameters rope(const PhimoeConfig& c) { return c.rope; }
 };
 
 ModelPointer build_phimoe(const Config& c, const ModelOptions& options) {

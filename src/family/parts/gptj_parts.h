@@ -125,15 +125,18 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
 
   GPTJOutput forward(const Tensor& hidden_states, const Tensor& attention_mask,
                      const GPTJPositions& positions) {
-    GPTJOutput attn = positions.sin_and_cos.empty()
-                          ? written_out(hidden_states, attention_mask, positions.ids)
-                          : by_interface(hidden_states, attention_mask, positions.sin_and_cos);
-    attn.hidden_states = (*out_proj_)(attn.hidden_states);
-    attn.hidden_states = resid_dropout_(attn.hidden_states);
-    return attn;
+    return positions.sin_and_cos.empty()
+               ? written_out(hidden_states, attention_mask, positions.ids)
+               : by_interface(hidden_states, attention_mask, positions.sin_and_cos);
   }
 
  private:
+  /// The last lines of forward, whose frame still holds the heads and what rotated them.
+  void project_out(Tensor& attn_output) {
+    attn_output = (*out_proj_)(attn_output);
+    attn_output = resid_dropout_(attn_output);
+  }
+
   GPTJOutput by_interface(const Tensor& hidden_states, const Tensor& attention_mask,
                           const std::vector<Tensor>& sin_and_cos) {
     GPTJHeads heads = (*projections_)(hidden_states);
@@ -145,10 +148,11 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
       if (Projections::kRotatesInFloat32) *states = states->to(value.dtype());
     }
     const Dims input_shape = hidden_states.sizes().leading();
-    return {gptj_attention(config_, query, key, value, attention_mask)
-                .reshape(input_shape.with(-1))
-                .contiguous(),
-            {}};
+    Tensor attn_output = gptj_attention(config_, query, key, value, attention_mask)
+                             .reshape(input_shape.with(-1))
+                             .contiguous();
+    project_out(attn_output);
+    return {std::move(attn_output), {}};
   }
 
   GPTJOutput written_out(const Tensor& hidden_states, const Tensor& attention_mask,
@@ -164,6 +168,7 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
     GPTJOutput attn = attend(query, key, value, attention_mask);
     attn.hidden_states =
         attn.hidden_states.permute({0, 2, 1, 3}).contiguous().view(hidden_states.sizes());
+    project_out(attn.hidden_states);
     return attn;
   }
 

@@ -4,6 +4,8 @@
 // transformers 5.17 models/pixtral/modeling_pixtral.py.
 #pragma once
 
+#include <optional>
+
 #include "family/parts/llama_layer.h"
 #include "family/pretrained.h"
 #include "nn/convolution.h"
@@ -13,7 +15,7 @@ namespace memtape::family {
 struct PixtralVisionConfig {
   explicit PixtralVisionConfig(const Config& c);
   std::int64_t hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_channels,
-      patch_size;
+      patch_size, image_size, head_dim;
 };
 
 /// PixtralAttentionLayer.
@@ -30,7 +32,8 @@ class PixtralLayer {
   LlamaRMSNorm ffn_norm_;
 };
 
-/// PixtralVisionModel. The angles of rows and of columns share the frequencies of one head.
+/// PixtralVisionModel. The angles of rows and of columns share the frequencies of one head; before
+/// kPixtralHasFrequencies, a table had the angles of every patch of the largest image.
 class PixtralVisionTower {
  public:
   PixtralVisionTower(const nn::Scope& scope, const PixtralVisionConfig& c);
@@ -39,7 +42,8 @@ class PixtralVisionTower {
   nn::Convolution patch_conv_;
   LlamaRMSNorm ln_pre_;
   nn::ModuleList<PixtralLayer> layers_;
-  RotaryEmbedding patch_positional_embedding_;
+  std::optional<RotaryEmbedding> patch_positional_embedding_;
+  Tensor inv_freq_, original_inv_freq_;
 };
 
 }  // namespace memtape::family
