@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "allocator/allocator_of_release.h"
 #include "base/json_reader.h"
 
 namespace memtape {
@@ -231,6 +232,11 @@ Result<RecordedTrace> TraceHeader::trace() const {
   RecordedTrace trace{name,        torch, base, config, memory, {}, with_stream_ids(initial),
                       std::nullopt};
   if (final_segments) trace.final_segments = with_stream_ids(*final_segments);
+  if (const auto version = Version::parse(torch)) {
+    Release release;
+    release.set(Package::torch, *version);
+    trace.config.equal_blocks = equal_blocks_of(release);
+  }
   return trace;
 }
 
