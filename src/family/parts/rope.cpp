@@ -275,8 +275,9 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const T
     return kernel(q, k, cos_sin.first, cos_sin.second);
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
-  const Tensor q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
-  const Tensor k_embed = k.mul(cos).add(rotate_half(k).mul(sin));
+  Tensor k_embed, q_embed;  // let go of in this order from behind, as in Cohere's function below
+  q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
+  k_embed = k.mul(cos).add(rotate_half(k).mul(sin));
   Tensor q_cast = q_embed.to(q.dtype());
   return {std::move(q_cast), k_embed.to(k.dtype())};
 }
@@ -284,12 +285,15 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const T
 std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                            const CosSin& cos_sin) {
   const DType dtype = q.dtype();
-  const Tensor q_float = q.to_float();
-  const Tensor k_float = k.to_float();
+  // Python's frame lets go of its locals in the order of their names, q first, C++ of the last one
+  // first: which of them goes first decides which Block lives on where torch 2.12 joins two.
+  Tensor k_embed, q_embed, k_float, q_float;
+  q_float = q.to_float();
+  k_float = k.to_float();
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
-  const Tensor q_embed = q_float.mul(cos).add(rotate_every_two(q_float).mul(sin));
-  const Tensor k_embed = k_float.mul(cos).add(rotate_every_two(k_float).mul(sin));
+  q_embed = q_float.mul(cos).add(rotate_every_two(q_float).mul(sin));
+  k_embed = k_float.mul(cos).add(rotate_every_two(k_float).mul(sin));
   Tensor q_cast = q_embed.to(dtype);
   return {std::move(q_cast), k_embed.to(dtype)};
 }
