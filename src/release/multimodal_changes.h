@@ -33,10 +33,9 @@ inline constexpr Change kImageTextLossesAreShared{
 inline constexpr Change kGemma3LossIsShared{
     Package::transformers,
     {5, 17, 0},
-    "Gemma 3 and Llama 4 with images call ForCausalLMLoss; before, each picked the logits that the "
-    "attention mask counts, the first in float32. They do so in 5.16.0.",
-    "models/gemma3/modeling_gemma3.py:Gemma3ForConditionalGeneration.forward, "
-    "models/llama4/modeling_llama4.py:Llama4ForConditionalGeneration.forward"};
+    "Gemma 3 with images calls ForCausalLMLoss; before, it picked the logits that the attention mask "
+    "counts, in float32. It does so in 5.16.0.",
+    "models/gemma3/modeling_gemma3.py:Gemma3ForConditionalGeneration.forward"};
 
 inline constexpr Change kQwenVlHasTextConfig{
     Package::transformers,

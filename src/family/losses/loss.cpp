@@ -65,10 +65,8 @@ bool forward_upcasts(std::string_view model_type) {
 /// in the logits' own dtype.
 enum class ImageTextLoss { shared, own_in_float32, own };
 ImageTextLoss image_text_loss(std::string_view model_type) {
-  if (!ghost::has(changes::kGemma3LossIsShared)) {
-    if (model_type == "gemma3") return ImageTextLoss::own_in_float32;
-    if (model_type == "llama4") return ImageTextLoss::own;
-  }
+  if (!ghost::has(changes::kGemma3LossIsShared) && model_type == "gemma3")
+    return ImageTextLoss::own_in_float32;
   if (ghost::has(changes::kImageTextLossesAreShared)) return ImageTextLoss::shared;
   constexpr auto kUpcasting =
       std::to_array<std::string_view>({"idefics3", "paligemma", "qwen2_vl", "qwen2_5_vl"});
