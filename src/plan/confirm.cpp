@@ -2,16 +2,24 @@
 #include "plan/confirm.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "framework/train_arguments.h"
+#include "predict/outside.h"
 #include "report/headline.h"
 
 namespace memtape::plan {
 
 Result<TrainRecipe> Confirmation::recipe(const Reading& reading, const NamedValues& layout) const {
   return reading.read(with_changes(reading.values, layout));
+}
+
+Bytes Confirmation::surely_there(const TrainRecipe& layout) const {
+  Bytes left = device_.total_bytes().value_or(std::numeric_limits<Bytes>::max());
+  for (const OutsideMemory& item : outside_memory(layout, device_)) left -= item.high_bytes;
+  return left;
 }
 
 Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedValues& layout) const {

@@ -41,6 +41,9 @@ class Confirmation {
       : model_(model), device_(device), workers_(std::move(workers)) {}
 
   Result<TrainRecipe> recipe(const Reading& reading, const NamedValues& layout) const;
+  /// What is left for the program itself if all else takes the most that it may: a layout that
+  /// needs more does not fit for certain (Bounds).
+  Bytes surely_there(const TrainRecipe& layout) const;
   /// Answers for every distinct rank.
   Result<Confirmed> all_ranks(const Reading& reading, const NamedValues& layout) const;
   /// The same, but no more ranks are run once one needs more than the device has. A layout that

@@ -16,17 +16,21 @@ namespace {
 /// The smallest numbers of layers between which a step grows by whole layers alone.
 constexpr std::int64_t kFew = 2;
 
-/// The measured step's highest level above the one it begins at, in requested bytes.
-Bytes rise_of_step(const Tape& tape) {
+/// The measured step's highest level above what stays between steps for good, in requested bytes.
+/// What modules keep of their last pass is a part of the step, though it may outlast it.
+Bytes rise_of_step(const torch::TrainRun& run) {
+  const Tape& tape = run.tape;
+  const std::size_t first = first_event_of_step(tape, torch::kSteps - 1);
   Bytes level = 0, highest = 0;
-  for (std::size_t at = first_event_of_step(tape, torch::kSteps - 1); at < tape.events.size();
-       ++at) {
+  for (std::size_t at = 0; at < tape.events.size(); ++at) {
     const Event& event = tape.events[at];
     if (event.kind == EventKind::alloc) level += tape.requested[event.block];
     if (event.kind == EventKind::free) level -= tape.requested[event.block];
-    highest = std::max(highest, level);
+    if (at >= first) highest = std::max(highest, level);
   }
-  return highest;
+  const torch::StaticBytes& held = run.statics;
+  return highest - held.parameter_bytes - held.buffer_bytes - held.gradient_bytes -
+         held.optimizer_state_bytes;
 }
 
 }  // namespace
@@ -42,8 +46,10 @@ std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind, Load load
 std::optional<LayerCost> LayerCosts::measured(const Candidate& c, Kind kind, Load load) const {
   const std::optional<Step> few = step(c, kind, load, kFew), more = step(c, kind, load, kFew + 1);
   if (!few || !more || more->above < few->above) return std::nullopt;
-  return LayerCost{more->parameters - few->parameters,
-                   static_cast<double>(more->above - few->above)};
+  const std::int64_t of_layer = more->parameters - few->parameters;
+  const Bytes kept = more->above - few->above;
+  return LayerCost{of_layer, static_cast<double>(kept), few->parameters - kFew * of_layer,
+                   static_cast<double>(std::max<Bytes>(0, few->above - kFew * kept))};
 }
 
 std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind, Load load,
@@ -72,7 +78,7 @@ std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind, 
   }
   const auto run = run_program(small, recipe, job_.device);
   if (!run) return std::nullopt;
-  return Step{run->statics.parameters, rise_of_step(run->tape)};
+  return Step{run->statics.parameters, rise_of_step(*run)};
 }
 
 }  // namespace memtape::plan

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LayerCosts: what one more layer adds to a rank of Megatron-LM: its parameters, and what a
 // micro-batch in flight keeps of it. Both are the differences between the steps of two small models
-// that differ by one layer. A stage of a pipeline holds at least that much for each of its layers.
+// that differ by one layer. A stage of a pipeline holds at least that much for each of its layers,
+// and at its ends what the small models hold beside their layers.
 // The same of a rank that gets twice its share of tokens is what the upper bound of a plan that
 // spreads experts is made of (predict/routing_bounds.h).
 #pragma once
@@ -17,6 +18,8 @@ namespace memtape::plan {
 struct LayerCost {
   std::int64_t parameters = 0;  ///< of one layer, on a rank
   double kept = 0.0;            ///< bytes of a layer that a micro-batch keeps until its backward
+  std::int64_t other_parameters = 0;  ///< of embedding and head
+  double beside = 0.0;                ///< what a step holds at its peak beside `kept`
 };
 
 class LayerCosts {
@@ -39,7 +42,7 @@ class LayerCosts {
   };
   struct Step {
     std::int64_t parameters = 0;
-    Bytes above = 0;  ///< the peak of the measured step over its start
+    Bytes above = 0;  ///< the peak of the measured step over what stays for good
   };
 
   std::optional<LayerCost> measured(const Candidate& candidate, Kind kind, Load load) const;

@@ -269,46 +269,71 @@ class MegatronSpace : public Space {
     return most;
   }
 
-  /// What a micro-batch keeps of a layer.
-  double kept_of(const Candidate& c, LayerCosts::Kind kind, const LayerCost& even,
-                 const Counted& counted) const {
-    double kept = even.kept * (counted.adds_step ? 2.0 : 1.0);
-    if (counted.load == LayerCosts::Load::twice && kind == LayerCosts::Kind::experts)
-      if (const auto more = costs_.of(c, kind, counted.load))
-        kept += std::max(0.0, more->kept - even.kept);
-    return kept;
+  struct Stage {
+    std::int64_t layers = 0;
+    double in_flight = 0.0;  ///< layers of micro-batches
+    double ends = 0.0;       ///< how much of embedding and head it has
+    bool has_loss = false;
+  };
+  /// What stays, and what a step adds.
+  struct Floor {
+    double held = 0.0, rise = 0.0;
+  };
+
+  static double rise_of(const LayerCost& cost, const Stage& stage) {
+    return stage.in_flight * cost.kept + (stage.has_loss ? cost.beside : 0.0);
   }
 
-  double stage_floor(const Candidate& c, const Stages& stages, std::int64_t stage,
+  /// As if all layers were of one kind.
+  std::optional<Floor> floor_of(const Candidate& c, LayerCosts::Kind kind, const Stage& stage,
+                                const Counted& counted) const {
+    const Sizes& s = c.sizes;
+    const auto even = costs_.of(c, kind, LayerCosts::Load::as_asked);
+    if (!even) return std::nullopt;
+    const bool has_experts = kind == LayerCosts::Kind::experts;
+    const auto of_experts = has_experts
+                                ? static_cast<double>(job_.facts.experts * 3 * job_.facts.hidden *
+                                                      job_.facts.expert_ffn / (s.ep * s.etp))
+                                : 0.0;
+    const double others = std::max(0.0, static_cast<double>(even->parameters) - of_experts);
+    const auto layers = static_cast<double>(stage.layers);
+    Floor floor;
+    floor.held = (layers * others + stage.ends * static_cast<double>(even->other_parameters)) *
+                     bytes_each(s, s.dp * s.cp) +
+                 layers * of_experts * bytes_each(s, s.gpus / (s.ep * s.etp * s.pp));
+    const double rise = rise_of(*even, stage);
+    floor.rise = counted.adds_step ? 2.0 * rise : rise;
+    if (counted.load == LayerCosts::Load::twice && has_experts)
+      if (const auto more = costs_.of(c, kind, counted.load))
+        floor.rise += std::max(0.0, rise_of(*more, stage) - rise);
+    return floor;
+  }
+
+  double stage_floor(const Candidate& c, const Stages& stages, std::int64_t at,
                      const Counted& counted) const {
     const Sizes& s = c.sizes;
-    const auto& chunks = stages[static_cast<std::size_t>(stage)];
-    const std::int64_t layers = std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0});
+    const auto& chunks = stages[static_cast<std::size_t>(at)];
+    const bool has_loss = at + 1 == s.pp;
+    const Stage stage{.layers = std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0}),
+                      .in_flight = layers_in_flight(s, at, chunks),
+                      .ends = s.pp == 1 ? 1.0 : (at == 0 || has_loss ? 0.5 : 0.0),
+                      .has_loss = has_loss};
     // Dense layers come first; where a stage has both kinds, the smaller counts for all.
     const std::int64_t dense_ones = job_.facts.layers - job_.facts.expert_layers;
-    const bool has_dense = job_.facts.experts == 0 || (stage == 0 && dense_ones > 0);
-    const bool has_experts = job_.facts.experts > 0 && (stage > 0 || layers > dense_ones);
-    double held = 0.0, kept = 0.0;
-    if (has_experts) {
-      const auto cost = costs_.of(c, LayerCosts::Kind::experts, LayerCosts::Load::as_asked);
-      if (!cost) return 0.0;
-      const auto of_experts = static_cast<double>(job_.facts.experts * 3 * job_.facts.hidden *
-                                                  job_.facts.expert_ffn / (s.ep * s.etp));
-      const double others = std::max(0.0, static_cast<double>(cost->parameters) - of_experts);
-      held = others * bytes_each(s, s.dp * s.cp) +
-             of_experts * bytes_each(s, s.gpus / (s.ep * s.etp * s.pp));
-      kept = kept_of(c, LayerCosts::Kind::experts, *cost, counted);
+    std::vector<LayerCosts::Kind> kinds;
+    if (job_.facts.experts > 0 && (at > 0 || stage.layers > dense_ones))
+      kinds.push_back(LayerCosts::Kind::experts);
+    if (job_.facts.experts == 0 || (at == 0 && dense_ones > 0))
+      kinds.push_back(LayerCosts::Kind::dense);
+    std::optional<Floor> least;
+    for (const LayerCosts::Kind kind : kinds) {
+      const std::optional<Floor> one = floor_of(c, kind, stage, counted);
+      if (!one) return 0.0;
+      if (!least) least = *one;
+      least->held = std::min(least->held, one->held);
+      least->rise = std::min(least->rise, one->rise);
     }
-    if (has_dense) {
-      const auto cost = costs_.of(c, LayerCosts::Kind::dense, LayerCosts::Load::as_asked);
-      if (!cost) return 0.0;
-      const double dense = static_cast<double>(cost->parameters) * bytes_each(s, s.dp * s.cp);
-      const bool has_both = has_experts;
-      held = has_both ? std::min(held, dense) : dense;
-      const double of_dense = kept_of(c, LayerCosts::Kind::dense, *cost, counted);
-      kept = has_both ? std::min(kept, of_dense) : of_dense;
-    }
-    return static_cast<double>(layers) * held + layers_in_flight(s, stage, chunks) * kept;
+    return least ? least->held + least->rise : 0.0;
   }
 
   /// Of a parameter: bf16 and a float32 gradient, and this rank's part of copy and states.

@@ -195,8 +195,11 @@ class Search {
 
   /// It does not fit well, and enough of such plans are shown.
   bool is_left_out(const Entry& entry) const {
-    return tight_ >= kOfTight && entry.field->space->upper_floor(entry.candidate) >
-                                     static_cast<double>(entry.field->job->device_bytes);
+    if (tight_ < kOfTight) return false;
+    const Field& field = *entry.field;
+    const auto recipe = confirmation_.recipe(field.reading, field.space->layout(entry.candidate));
+    return recipe && field.space->upper_floor(entry.candidate) >
+                         static_cast<double>(confirmation_.surely_there(*recipe));
   }
 
   /// 1 where the plan fits.
@@ -402,6 +405,7 @@ class Search {
     std::string said =
         fmt::format("{}: {} {} would take {:.3g} s, {}", what, field.job->recipe.framework->name,
                     in_words(entry.candidate), entry.candidate.seconds, beside);
+    if (first->fits && !first->fits_well()) said += "; it may not fit";
     if (!first->fits)
       said += fmt::format("{} lacks {} on rank 0", more < 0.0 ? ", but" : ", and",
                           human_bytes(-first->headroom_bytes));
