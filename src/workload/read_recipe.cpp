@@ -29,6 +29,13 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options, Framewo
 /// An error for an argument, or an optimizer, that another framework alone has.
 Result<void> check_of_others(const NamedValue& given, Frameworks frameworks,
                              const Framework& framework) {
+  if (given.first == "optimizer" && given.second.ends_with("muon"))
+    return unsupported("Muon is not modelled by --framework " + std::string(framework.name),
+                       "--optimizer", "pretrain_gpt.py --optimizer muon behind a -- is");
+  if (given.first == "gradient-checkpointing" && given.second == "wrapper")
+    return unsupported("FSDP's checkpoint_wrapper is modelled under Trainer",
+                       "--gradient-checkpointing",
+                       "activation_checkpointing of --fsdp_config; full is torch's own");
   for (const Framework* other : frameworks) {
     const std::string it_is = "--framework " + std::string(other->name);
     if (other->argument && other->argument(given.first))

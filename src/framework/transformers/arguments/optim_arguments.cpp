@@ -215,6 +215,7 @@ constexpr auto kOptimArguments = std::to_array<Argument>({
 std::span<const Argument> optim_arguments() { return kOptimArguments; }
 
 bool is_other_optim(std::string_view name) {
+  if (name == "lion") name = "lion_32bit";
   const auto at = std::ranges::find_if(
       kOptims, [name](const Optim& optim) { return option::is_same_name(optim.name, name); });
   return at != kOptims.end() && (at->of == Optim::Of::others || at->of == Optim::Of::bitsandbytes);

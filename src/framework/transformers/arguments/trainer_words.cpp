@@ -116,6 +116,7 @@ void take_optimizer(NamedValues& options) {
   if (asked == options.end()) return;
   std::string name = asked->second;
   std::ranges::replace(name, '-', '_');
+  if (name == "lion") name = "lion_32bit";
   if (is_other_optim(name)) *asked = {"optim", name};
 }
 
