@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/comma_list.h"
+#include "base/typed_number.h"
 
 namespace memtape {
 
@@ -51,6 +52,26 @@ void merge_containers(std::vector<Container>& into, std::vector<Container> more)
       at->environment.emplace_back(std::move(name), std::move(value));
     }
   }
+}
+
+std::optional<std::int64_t> gpus_of_container(std::string text) {
+  std::erase(text, '"');
+  if (text.starts_with("device=")) return 1 + std::ranges::count(text, ',');
+  if (text.starts_with("count=")) text.erase(0, sizeof("count=") - 1);
+  const auto value = whole_number(std::string_view(text).substr(0, text.find(',')));
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+std::optional<std::string> release_of_image(std::string_view image, std::string_view engine) {
+  const std::size_t colon = image.rfind(':');
+  if (image.find(engine) == std::string_view::npos || colon == std::string_view::npos)
+    return std::nullopt;
+  std::string_view tag = image.substr(colon + 1);
+  if (tag.starts_with('v')) tag.remove_prefix(1);
+  tag = tag.substr(0, tag.find_first_not_of("0123456789."));
+  while (tag.ends_with('.')) tag.remove_suffix(1);
+  if (std::ranges::count(tag, '.') != 2) return std::nullopt;
+  return std::string(tag);
 }
 
 }  // namespace memtape

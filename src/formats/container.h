@@ -24,6 +24,14 @@ std::optional<Mount> read_mount(std::string_view words);
 /// Where the host has what a container sees under `path`.
 std::string path_on_host(const std::string& path, std::span<const Mount> mounts);
 
+/// How many GPUs docker run's `--gpus` names: "2", "\"device=0,1\"", "count=2,capabilities=compute". It
+/// is nothing for all of them.
+std::optional<std::int64_t> gpus_of_container(std::string text);
+
+/// The release that an engine's image holds, where its tag says: "0.11.0" of
+/// "vllm/vllm-openai:v0.11.0-cu128".
+std::optional<std::string> release_of_image(std::string_view image, std::string_view engine);
+
 struct Container {
   std::string name, image;
   std::vector<std::string> entry_point;  ///< replaces the image's own, if it is given

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published scripts around transformers' Trainer with argument classes of their own: qlora.py
-// (github.com/artidoro/qlora, get_accelerate_model) and FastChat's train_lora (0.2.36, train).
+// (github.com/artidoro/qlora, get_accelerate_model), FastChat's train_lora (0.2.36, train), and
+// ms-swift (4, `swift sft` and `swift pt`), which loads in the checkpoint's dtype.
+#include <array>
+
 #include <fmt/format.h>
 
 #include "launch/programs.h"
@@ -68,7 +71,51 @@ void say_fastchat_lora(Reading& reading) {
   add_arguments(reading);
 }
 
+/// SftArguments: adapters by default, and whole batches of 16 over all processes.
+void say_swift(Reading& reading) {
+  Settings& settings = reading.settings;
+  Translation& said = reading.translation;
+  const char* kind = settings.find("tuner_type") ? "tuner_type" : "train_type";  // before 4
+  constexpr std::array<std::string_view, 2> kKinds{"lora", "full"};
+  const std::string type = settings.choice(kind, kKinds).value_or("lora");
+  reading.take_model(settings.text("model"), "--model MODEL");
+  add_weights("torch_dtype", reading);
+  add_attention("attn_impl", reading);
+  const bool is_half = settings.text("torch_dtype") == "float16";
+  if (!settings.find("bf16") && !settings.find("fp16")) said.add(is_half ? "fp16" : "bf16", "true");
+  constexpr std::array<std::string_view, 1> kMethods{"bnb"};
+  if (settings.choice("quant_method", kMethods))
+    add_quantization({.bits = static_cast<int>(settings.whole("quant_bits").value_or(4)),
+                      .double_quant = settings.on("bnb_4bit_use_double_quant", true),
+                      .type = settings.text("bnb_4bit_quant_type").value_or("nf4"),
+                      .compute_dtype = is_half ? "float16" : "bfloat16"},
+                     reading);
+  std::vector<std::string> targets = separate_names(settings.words("target_modules"));
+  if (targets.empty()) targets = {"all-linear"};
+  if (type == "lora")
+    add_lora(reading.members("peft"), targets, settings.text("target_regex").value_or(""), reading);
+  else if (settings.on("freeze_vit", true))
+    said.add("freeze", "towers");
+  add_arguments(reading);
+  const std::int64_t each = reading.command.gpus().value_or(1) *
+                            settings.whole("per_device_train_batch_size").value_or(1);
+  reading.add_default("gradient_accumulation_steps", fmt::format("{}", (15 + each) / each));
+  reading.add_options();
+  reading.warn("all samples are taken to be max_length long, with logits of prompts, too");
+}
+
+void begin_swift(Reading& reading) {  // cli/main.py
+  note_torchrun_of_its_own(reading);
+  begin_trainer(reading);
+}
+
 }  // namespace
+
+const SettingsProgram kSwift{.table = data::ms_swift_settings,
+                             .style = {.name = "swift", .file = WordStyle::File::config},
+                             .say = say_swift,
+                             .begin = begin_swift,
+                             .fields = training_fields};
 
 const SettingsProgram kQlora{.table = data::qlora_settings,
                              .style = kScriptStyle,

@@ -141,10 +141,7 @@ void begin_llama_factory(Reading& reading) {
   LaunchCommand& command = reading.command;
   if (!command.program.ends_with(".py")) {
     command.processes.one_for_each_gpu = true;
-    const auto noted = command.processes.note(
-        command.variables(),
-        {{"NNODES", &ProcessCount::nodes}, {"NPROC_PER_NODE", &ProcessCount::on_node}});
-    if (!noted) reading.settings.fail(tl::unexpected(noted.error()));
+    note_torchrun_of_its_own(reading);
     if (command.variable("USE_RAY"))
       command.processes.on_all = reading.settings.whole("ray_num_workers").value_or(1);
   }

@@ -43,6 +43,7 @@ constexpr auto kPrograms = std::to_array<Program>({
      translate_by<kLlamaFactory>},
     {"qlora.py", translate_by<kQlora>},
     {"fastchat.train.train_lora; fastchat/train/train_lora.py", translate_by<kFastChatLora>},
+    {"swift sft; swift pt", translate_by<kSwift>},
     {"axolotl train; axolotl.cli.train", translate_by<kAxolotl>},
     {"tune run", translate_by<kTorchtune>},
     {"litgpt finetune; litgpt finetune_lora", translate_by<kLitgptLora>},

@@ -14,20 +14,6 @@
 namespace memtape::launch {
 namespace {
 
-/// The release that an engine's image holds, where its tag says: "0.11.0" of
-/// "vllm/vllm-openai:v0.11.0-cu128".
-std::optional<std::string> release_of(std::string_view image, std::string_view engine) {
-  const std::size_t colon = image.rfind(':');
-  if (image.find(engine) == std::string_view::npos || colon == std::string_view::npos)
-    return std::nullopt;
-  std::string_view tag = image.substr(colon + 1);
-  if (tag.starts_with('v')) tag.remove_prefix(1);
-  tag = tag.substr(0, tag.find_first_not_of("0123456789."));
-  while (tag.ends_with('.')) tag.remove_suffix(1);
-  if (std::ranges::count(tag, '.') != 2) return std::nullopt;
-  return std::string(tag);
-}
-
 /// As many GPUs as `ranks`, which must not be more than are visible.
 Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,
                                   std::optional<std::int64_t> ranks) {
@@ -41,7 +27,7 @@ Result<Translation> begin_serving(const LaunchCommand& command, std::string_view
   const std::optional<std::int64_t> gpus = ranks ? ranks : visible;
   if (gpus && *gpus > 0) translation.add("gpus", *gpus);
   if (const GivenSetting* image = command.launcher_settings.find("image"))
-    if (const auto release = release_of(image->value.text, engine))
+    if (const auto release = release_of_image(image->value.text, engine))
       translation.add("engine-version", *release);
   return translation;
 }

@@ -19,8 +19,8 @@ void take_shipped_config(std::string& file, Reading& reading) {
   const std::string_view shipped =
       meaning_of(file.substr(file.rfind('/') + 1), data::shipped_ds_configs());
   if (shipped.empty()) return;
-  reading.warn(
-      fmt::format("{}: not here, taken to be the one that axolotl or LLaMA-Factory ships", file));
+  reading.warn(fmt::format(
+      "{}: not here, taken to be the one that axolotl, LLaMA-Factory or ms-swift ships", file));
   file = shipped;
 }
 
@@ -107,6 +107,13 @@ void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Re
                        (setting.value.text == "None" && setting.name != "max_length");
     if (known && !unset) add_argument(setting, reading);
   }
+}
+
+void note_torchrun_of_its_own(Reading& reading) {
+  const auto noted = reading.command.processes.note(
+      reading.command.variables(),
+      {{"NNODES", &ProcessCount::nodes}, {"NPROC_PER_NODE", &ProcessCount::on_node}});
+  if (!noted) reading.settings.fail(tl::unexpected(noted.error()));
 }
 
 void add_attention(std::string_view setting, Reading& reading) {

@@ -15,6 +15,9 @@ std::vector<std::string_view> training_fields(const SettingsProgram& program);
 /// that extends it.
 void add_training_arguments(const Settings& arguments, TrainerConfig trainer, Reading& reading);
 
+/// The processes of a program that starts torchrun itself where these variables say so.
+void note_torchrun_of_its_own(Reading& reading);
+
 /// Adds how attention is computed, which has transformers' names.
 void add_attention(std::string_view setting, Reading& reading);
 

@@ -50,11 +50,6 @@ Result<Settings> read_own_script(const LaunchCommand& command, const WordStyle& 
   return read_words(command, style, names);
 }
 
-/// Names of which a no says adapters: --full_finetune False.
-bool speaks_of_all(std::string_view name) {
-  return name.starts_with("full_") || name.find("_full") != name.npos;
-}
-
 /// memtape's options that say what a name sounds like or its value is: --use_qlora, --type lora.
 std::string_view sounds_like(std::string_view name, const std::vector<std::string>& values) {
   for (const std::string& value : values)
@@ -68,7 +63,8 @@ std::string_view sounds_like(std::string_view name, const std::vector<std::strin
 void say_own_script(Reading& reading) {
   const std::string& script = reading.command.program;
   for (const std::string& name : names_of_its_own(reading.command)) {
-    const bool all = speaks_of_all(name);
+    // --full_finetune False says adapters.
+    const bool all = name.starts_with("full_") || name.find("_full") != std::string::npos;
     const std::string_view instead =
         all ? "lora-rank peft freeze" : sounds_like(name, reading.settings.words(name));
     if (!instead.empty() && reading.settings.says(name) != all)

@@ -164,22 +164,10 @@ std::string entry_point(std::string_view image) {
   return {};
 }
 
-/// --gpus 2, --gpus all, --gpus '"device=0,1"', --gpus count=2,capabilities=compute.
-void note_container_gpus(const ReadFlags& flags, LaunchCommand& command) {
-  std::string text = flags.value("gpus").value_or("all");
-  std::erase(text, '"');
-  if (text.starts_with("device=")) {
-    command.processes.granted = 1 + std::ranges::count(text, ',');
-    return;
-  }
-  if (text.starts_with("count=")) text.erase(0, sizeof("count=") - 1);
-  const auto value = whole_number(text.substr(0, text.find(',')));
-  if (value && *value > 0) command.processes.granted = *value;
-}
-
 /// `docker run IMAGE [command...]`: a command of flags goes to the image's entry point.
 Result<Unwrapped> take_docker(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
-  note_container_gpus(flags, command);
+  if (const auto gpus = gpus_of_container(flags.value("gpus").value_or("all")))
+    command.processes.granted = gpus;
   const std::string image = rest.front();
   command.note_launcher("image", image);
   rest = rest.subspan(1);
