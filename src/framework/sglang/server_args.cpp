@@ -148,7 +148,37 @@ class Reader {
     take(engine_release(options_, Package::sglang, kVersion, request_.release), a_.release);
   }
 
+  /// ATTENTION_BACKEND_CHOICES of all releases.
+  void backend() {
+    constexpr auto kBackends = std::to_array<std::string_view>({"triton",
+                                                                "torch_native",
+                                                                "flex_attention",
+                                                                "flashinfer",
+                                                                "fa3",
+                                                                "fa4",
+                                                                "flashmla",
+                                                                "cutlass_mla",
+                                                                "cutedsl_mla",
+                                                                "tokenspeed_mla",
+                                                                "trtllm_mla",
+                                                                "trtllm_mha",
+                                                                "nsa",
+                                                                "dsa",
+                                                                "dsv4",
+                                                                "compressed",
+                                                                "dual_chunk_flash_attn",
+                                                                "hybrid_linear_attn",
+                                                                "aiter",
+                                                                "wave",
+                                                                "ascend",
+                                                                "intel_amx",
+                                                                "intel_xpu"});
+    const auto known = options_.choice("attention-backend", kBackends, kBackends.front());
+    if (!known) problem_ = known.error();
+  }
+
   void model() {
+    backend();
     vllm::Settings& s = a_.model;
     constexpr int kTuring = 75;  // "SGLang only supports sm75 and above" (model_runner.py)
     take(vllm::device_facts(device_, "SGLang", kTuring), s.device);

@@ -80,6 +80,8 @@ Result<std::int64_t> model_length(const ServeOptions& options, const Config& con
   const Result<std::int64_t> given =
       options.integer("max-model-len", 0, {-1, std::int64_t{1} << 31});
   if (!given) return given;
+  if (*given == 0 && options.has("max-model-len"))
+    return bad_input("0 tokens are no length", "--max-model-len", "1 or more, or -1 for what fits");
   if (*given <= 0) {
     const Config rope = config.object({"rope_parameters", "rope_scaling"});
     if (rope.text({"rope_type", "type"}, "") == "longrope")
@@ -347,15 +349,23 @@ Result<void> read_offload(const ServeOptions& options, Settings& s) {
 }
 
 /// DefaultModelLoader: two loaders bring whole files to the GPU and copy tensors from there.
-void read_load_format(const ServeOptions& options, Settings& s,
-                      std::vector<std::string>& warnings) {
+Result<void> read_load_format(const ServeOptions& options, Settings& s,
+                              std::vector<std::string>& warnings) {
+  // LoadFormats of all releases; a plugin may bring others.
+  constexpr auto kFormats = std::to_array<std::string_view>(
+      {"auto", "hf", "dummy", "safetensors", "pt", "npcache", "gguf", "mistral", "bitsandbytes",
+       "fastsafetensors", "instanttensor", "ipc_cache", "modelexpress", "runai_streamer",
+       "runai_streamer_sharded", "sharded_state", "tensorizer"});
   const std::string format = options.text("load-format", "auto");
+  if (const auto known = options.choice("load-format", kFormats, "auto"); !known)
+    return tl::unexpected(known.error());
   s.reads_on_gpu = format == "fastsafetensors" || format == "instanttensor";
   if (s.reads_on_gpu)
     warnings.push_back(
         fmt::format("--load-format {} brings files of the checkpoint to the GPU, "
                     "beside what is answered for loading",
                     format));
+  return {};
 }
 
 void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
@@ -501,7 +511,8 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   if (auto read = read_online_scheme(options, config, s); !read)
     return tl::unexpected(read.error());
   if (auto read = read_offload(options, s); !read) return tl::unexpected(read.error());
-  read_load_format(options, s, warnings);
+  if (auto read = read_load_format(options, s, warnings); !read)
+    return tl::unexpected(read.error());
   if (auto checked = check_settings(options, config, s); !checked)
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);
