@@ -6,6 +6,7 @@
 #include "framework/vllm/captured_kernels.h"
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/layers/rotary.h"
+#include "framework/vllm/models/bert.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
@@ -152,6 +153,9 @@ void play_stages(const Tape& tape, const Stages& stages, const vllm::Settings& s
 
 Result<Startup> run_startup(const Config& config, const ServerArgs& args,
                             const vllm::Settings& model, const vllm::Quantization* quantization) {
+  if (vllm::encodes_text(config))
+    return unsupported("encoders of text are not modelled for SGLang", config.where(),
+                       "--engine vllm");
   const Result<vllm::ModelFactory> factory = vllm::model_factory(config);
   if (!factory) return tl::unexpected(factory.error());
   Startup startup;

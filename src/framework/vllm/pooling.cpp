@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/vllm/models/bert.h"
 #include "framework/vllm/models/model.h"
 #include "model/config_overrides.h"
 
@@ -67,8 +68,11 @@ Result<std::optional<Pooling>> pooling_of(const ServeOptions& options, const Con
   const std::string_view asked = kTasks[*task], convert = kConversions[*conversion];
   const Suffix* const suffix = suffix_of(architecture_of(config));
   const bool is_asked = kRunners[*runner] == "pooling" || convert == "embed" ||
-                        convert == "classify" || convert == "reward" || (*task >= 2 && *task <= 6);
+                        convert == "classify" || convert == "reward" ||
+                        (*task >= 2 && *task <= 6) || encodes_text(config);
   const bool generates = kRunners[*runner] == "generate" || asked == "generate";
+  if (generates && encodes_text(config))
+    return bad_input("an encoder generates nothing", "--runner", "pooling");
   if (generates || (!is_asked && !suffix)) return std::optional<Pooling>();
   const bool classifies = convert == "classify" || asked == "classify" || asked == "score" ||
                           (convert == "auto" && asked == "auto" && suffix && suffix->classifies);

@@ -11,6 +11,7 @@
 #include "framework/vllm/attention_backend.h"
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/graphs.h"
+#include "framework/vllm/models/bert.h"
 #include "framework/vllm/pooling.h"
 #include "framework/vllm/refusals.h"
 #include "framework/vllm/speculation.h"
@@ -18,6 +19,7 @@
 #include "model/config_overrides.h"
 #include "model/stored_dtype.h"
 #include "model/type_of.h"
+#include "release/pooling_changes.h"
 #include "serving/engine_release.h"
 #include "serving/serve_gpus.h"
 
@@ -76,7 +78,8 @@ std::optional<std::int64_t> longest(const Config& config) {
 }
 
 Result<std::int64_t> model_length(const ServeOptions& options, const Config& config) {
-  const std::optional<std::int64_t> most = longest(config);
+  const std::optional<std::int64_t> most =
+      encodes_text(config) ? longest_text(config) : longest(config);
   const Result<std::int64_t> given =
       options.integer("max-model-len", 0, {-1, std::int64_t{1} << 31});
   if (!given) return given;
@@ -472,6 +475,25 @@ Config without_encoders(const Config& config) {
   return left ? *left : config;
 }
 
+/// Encoders read a text whole, in one batch, and keep nothing of it (ModelConfig's
+/// is_chunked_prefill_supported and is_prefix_caching_supported); pooled models prefer float16.
+Result<void> settle_encoder(const ServeOptions& options, const Config& config, Settings& s) {
+  if (!encodes_text(config)) return {};
+  if (s.runner == Runner::v0 || !s.release.has(changes::kVllmEncodesOnV1))
+    return unsupported(
+        "encoders of releases before their attention without a cache are not "
+        "modelled",
+        "--engine-version", "0.10.2 or later");
+  if (s.parallel.pp > 1)
+    return bad_input("encoders have no pipeline stages", "--pipeline-parallel-size", "1");
+  if (!options.has("max-num-batched-tokens"))
+    s.max_num_batched_tokens = std::max(s.max_num_batched_tokens, s.max_model_len);
+  s.prefix_caching = false;
+  if (options.text("dtype", "auto") == "auto" && stored_dtype(config) == DType::float32)
+    s.dtype = DType::float16;
+  return {};
+}
+
 Result<Settings> resolve(const ServeRequest& request, const Config& named, const Config& config,
                          std::vector<std::string>& warnings) {
   const ServeOptions& options = request.options;
@@ -501,6 +523,8 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
+  if (auto settled = settle_encoder(options, config, s); !settled)
+    return tl::unexpected(settled.error());
   if (auto read = read_attention_backend(options, config, s, warnings); !read)
     return tl::unexpected(read.error());
   if (auto read = read_graphs(options, s); !read) return tl::unexpected(read.error());

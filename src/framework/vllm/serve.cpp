@@ -203,6 +203,7 @@ std::string start_failure(const RankRun& run, const KvPlan& plan) {
     return fmt::format("{} of the GPU are free, --gpu-memory-utilization asks for {}",
                        gib(run.settings.device.total - run.settings.device.context),
                        gib(run.requested));
+  if (run.startup.kv_layers.empty()) return {};
   if (run.available <= 0)
     return fmt::format("no memory is left for the KV cache: weights and profile run take {} of {}",
                        gib(run.figures.consumed + run.figures.headroom), gib(run.requested));
@@ -286,6 +287,9 @@ Uncertain uncertain_of(const RankRun& run) {
 std::string overflow(const RankRun& run, const KvPlan& plan, const ServeRank& rank) {
   const Settings& s = run.settings;
   if (rank.peak_device_bytes - uncertain_of(run).less <= s.device.total) return {};
+  if (run.startup.kv_layers.empty())
+    return fmt::format("weights, the profile run and graphs take {} of {}",
+                       gib(rank.peak_device_bytes), gib(s.device.total));
   const std::string_view flag = s.num_gpu_blocks_override ? "--num-gpu-blocks-override"
                                 : s.kv_cache_memory_bytes ? "--kv-cache-memory-bytes"
                                                           : "--gpu-memory-utilization";
@@ -298,7 +302,7 @@ std::string overflow(const RankRun& run, const KvPlan& plan, const ServeRank& ra
 /// Where the least that may be left of the cache holds no request any more.
 std::string start_doubt(const RankRun& run, const KvPlan& plan) {
   const Settings& s = run.settings;
-  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override) return {};
+  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override || plan.needed == 0) return {};
   const Uncertain uncertain = uncertain_of(run);
   const Bytes most = uncertain.off_cache + (s.counts_device() ? uncertain.connections : 0);
   if (run.available - most >= plan.needed) return {};
@@ -316,7 +320,7 @@ Bounds bounds_of(const RankRun& run, const ServeRank& rank) {
   const Bytes more = uncertain.on_top + uncertain.connections;
   Bounds bounds{rank.peak_device_bytes - uncertain.less, rank.peak_device_bytes + more,
                 std::move(uncertain.causes)};
-  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override)
+  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override || run.startup.kv_layers.empty())
     bounds.high_bytes += uncertain.off_cache;
   return bounds;
 }

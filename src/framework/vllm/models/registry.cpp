@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "framework/vllm/models/bert.h"
 #include "framework/vllm/models/classic.h"
 #include "framework/vllm/models/deepseek_v4.h"
 #include "framework/vllm/models/dense.h"
@@ -90,8 +91,17 @@ constexpr std::array kModels{
     ModelRow{"JambaForCausalLM", make_jamba},
     ModelRow{"Qwen3_5ForCausalLM", make_qwen3_next},
     ModelRow{"Qwen3_5MoeForCausalLM", make_qwen3_next},
-
     ModelRow{"Qwen3NextForCausalLM", make_qwen3_next},
+    ModelRow{"BertModel", make_bert},
+    ModelRow{"BertForSequenceClassification", make_bert},
+    ModelRow{"BertForTokenClassification", make_bert},
+    ModelRow{"RobertaModel", make_bert},
+    ModelRow{"RobertaForMaskedLM", make_bert},
+    ModelRow{"RobertaForSequenceClassification", make_bert},
+    ModelRow{"RobertaForTokenClassification", make_bert},
+    ModelRow{"XLMRobertaModel", make_bert},
+    ModelRow{"XLMRobertaForSequenceClassification", make_bert},
+    ModelRow{"XLMRobertaForTokenClassification", make_bert},
 };
 
 /// _PREVIOUSLY_SUPPORTED_MODELS: the last release that served an architecture.
