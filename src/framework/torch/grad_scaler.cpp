@@ -31,10 +31,13 @@ void GradScaler::unscale(const Optimizer& optimizer) {
   const ghost::GradMode no_grad(false);
   const Tensor inv_scale = ghost::reciprocal(scale_.to(DType::float64)).to(DType::float32);
   const Tensor found_inf = ghost::full({}, DType::float32);
-  if (!optimizer.has_gradients()) return;
-  check_gradients(optimizer);
+  if (kind_ == Kind::plain) {
+    if (!optimizer.has_gradients()) return;
+    check_gradients(optimizer);
+  }
   // _MultiDeviceReplicator copies its tensor to a device even if it lies there.
   found_inf_ = found_inf.clone();
+  if (!optimizer.has_gradients()) return;
   const Tensor device_inv_scale = inv_scale.clone();
 }
 

@@ -182,9 +182,6 @@ Result<void> check_fsdp(const TrainRecipe& recipe) {
       trainer_of(recipe).optim == "adamw_torch_fused")  // found_inf has one dimension there
     return bad_input("the fused AdamW fails on what FSDP 1's gradient scaler hands it", "--fp16",
                      "--bf16, or --fsdp_config '{\"version\": 2}'");
-  if (scales)
-    return unsupported("the gradient scaler under Trainer's FSDP 1 is not modelled", "--fp16",
-                       "--bf16, or --fsdp_config '{\"version\": 2}'");
   if (fsdp.wrap == FsdpRecipe::Wrap::by_size && (recipe.lora || recipe.is_of_trl()))
     return unsupported("wrapping by size is modelled for Trainer without adapters",
                        "--fsdp_config: auto_wrap_policy", "TRANSFORMER_BASED_WRAP");

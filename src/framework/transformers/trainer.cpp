@@ -85,7 +85,10 @@ class Trainer {
         shifts_labels_(shifts_labels),
         rank_(rank) {
     if (trainer_of(recipe).neftune_noise_alpha) activate_neftune();
-    if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
+    if (recipe.precision == Precision::amp_fp16)
+      scaler_.emplace(parallelism_of(recipe) == Parallelism::fsdp1
+                          ? torch::GradScaler::Kind::sharded
+                          : torch::GradScaler::Kind::plain);
     if (!reference_) return;
     if (models.engines.reference) {
       prepare_deepspeed(models);
