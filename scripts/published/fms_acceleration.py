@@ -56,7 +56,7 @@ def packed(config):
     """As quantize_config.json of TheBloke's checkpoints says it: Mistral's in groups of 128, the others' in whole columns. The plugin has a
     copy of auto_gptq's Triton layer."""
     group_size = 128 if config["model_type"] == "mistral" else -1
-    return {**config, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": group_size, "desc_act": True, "backend": "auto_gptq"}}
+    return {**config, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": group_size, "desc_act": True, "backend": "fms_auto_gptq"}}
 
 
 def plan(row):

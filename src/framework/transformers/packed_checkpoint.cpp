@@ -24,19 +24,21 @@ std::string backend_of(const Config& quantization, std::string_view method) {
 
 bool is_auto(std::string_view backend) { return backend == "auto" || backend == "auto_trainable"; }
 
-constexpr std::string_view kAutoGptq = "auto_gptq", kAutoGptqCuda = "auto_gptq_cuda";
+constexpr std::string_view kAutoGptq = "auto_gptq", kAutoGptqCuda = "auto_gptq_cuda",
+                           kFmsGptq = "fms_auto_gptq";
 
 GptqKernel gptq_kernel_of(std::string_view backend) {
   if (backend == kAutoGptqCuda) return GptqKernel::auto_gptq_cuda;
-  return backend == kAutoGptq ? GptqKernel::auto_gptq_triton : GptqKernel::gptqmodel;
+  const bool triton = backend == kAutoGptq || backend == kFmsGptq;
+  return triton ? GptqKernel::auto_gptq_triton : GptqKernel::gptqmodel;
 }
 
 /// Of the kernels that can be trained, all of gptqmodel's multiply alike. Before it there was
 /// auto_gptq, which fms-acceleration still has a copy of.
 Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantization,
                                    PackedUse use) {
-  constexpr std::array<std::string_view, 6> kTrainable{"triton",      "torch",   "torch_aten",
-                                                       "torch_fused", kAutoGptq, kAutoGptqCuda};
+  constexpr std::array<std::string_view, 7> kTrainable{
+      "triton", "torch", "torch_aten", "torch_fused", kAutoGptq, kAutoGptqCuda, kFmsGptq};
   const std::string backend = backend_of(quantization, "gptq");
   if (use == PackedUse::training && !is_auto(backend) &&
       std::find(kTrainable.begin(), kTrainable.end(), backend) == kTrainable.end())
@@ -45,7 +47,8 @@ Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantizat
                                     "auto_trainable, triton or torch"));
   PackedCheckpoint packed{.method = CheckpointMethod::gptq,
                           .bits = quantization.integer("bits", 4),
-                          .gptq_kernel = gptq_kernel_of(backend)};
+                          .gptq_kernel = gptq_kernel_of(backend),
+                          .words_are_parameters = backend == kFmsGptq};
   if (packed.gptq_kernel == GptqKernel::auto_gptq_cuda && quantization.boolean("desc_act", false))
     return not_modelled(config, "auto_gptq's CUDA layer over desc_act is not modelled",
                         R"("desc_act": false, or "backend": "auto_gptq")");

@@ -24,6 +24,8 @@ struct PackedCheckpoint {
   std::int64_t group_size = 128;  ///< -1 stands for a whole column
   AwqKernel awq_kernel = AwqKernel::triton;
   GptqKernel gptq_kernel = GptqKernel::gptqmodel;
+  /// fms-acceleration makes parameters of GPTQ's words over several GPUs, so that FSDP shards them.
+  bool words_are_parameters = false;
   std::vector<std::string> not_converted{};  ///< for AWQ: modules_to_not_convert
 };
 

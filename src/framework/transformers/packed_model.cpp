@@ -10,6 +10,7 @@
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/checkpoint_loading.h"
 #include "framework/transformers/linear_gptq.h"
+#include "framework/transformers/parallel_model.h"
 #include "ghost/ops/creation.h"
 #include "nn/layers.h"
 
@@ -58,8 +59,21 @@ std::vector<ModuleNode::Named> packed_buffers(const nn::Projection& layer,
   return buffers;
 }
 
+/// The plugin accelerated-peft of fms-acceleration (framework_plugin_autogptq.py) views qweight and
+/// qzeros as frozen parameters in float16, which a flat parameter of FSDP 1 can hold.
+void make_parameters_of_words(ModuleNode& node, std::vector<ModuleNode::Named>& buffers) {
+  constexpr std::ptrdiff_t kWords = 2;  // qweight, qzeros
+  for (auto words = buffers.begin(); words != buffers.begin() + kWords; ++words) {
+    Dims sizes = words->tensor.sizes();
+    sizes[-1] *= 2;
+    node.parameters.push_back({words->name, ghost::empty(sizes, DType::float16)});
+  }
+  buffers.erase(buffers.begin(), buffers.begin() + kWords);
+}
+
 /// Puts a packed layer in the place of a linear one.
-PackedLayer convert(const nn::NamedModule& module, const PackedCheckpoint& packed) {
+PackedLayer convert(const nn::NamedModule& module, const PackedCheckpoint& packed,
+                    bool shards_words) {
   nn::Projection& layer = *module.node->projection;
   PackedLayer converted{module, packed_buffers(layer, packed)};
   module.node->parameters.clear();
@@ -70,6 +84,10 @@ PackedLayer convert(const nn::NamedModule& module, const PackedCheckpoint& packe
                                                 GptqPacking{packed.bits, packed.group_size});
   else
     layer.kernel = std::make_unique<LinearAwq>(packed.awq_kernel);
+  if (shards_words) {
+    make_parameters_of_words(*module.node, converted.buffers);
+    layer.weight = module.node->parameters.front().tensor;
+  }
   return converted;
 }
 
@@ -116,12 +134,16 @@ Result<std::vector<PackedLayer>> lay_out(const Config& config, const TrainRecipe
   auto built = torch::new_model(config, recipe);
   if (!built) return tl::unexpected(built.error());
   result.model = std::move(*built);
+  const bool shards_words =
+      packed.words_are_parameters && parallelism_of(recipe) == Parallelism::fsdp1;
   std::vector<PackedLayer> layers;
   for (const nn::NamedModule& module : nn::named_modules(result.model->tree.root())) {
     if (!is_packed(module, result.model->output_embeddings(), packed)) continue;
     const nn::Projection& layer = *module.node->projection;
     result.packed_away += layer.in_features * layer.out_features;
-    layers.push_back(convert(module, packed));
+    layers.push_back(convert(module, packed, shards_words));
+    for (const ModuleNode::Named& words : module.node->parameters)
+      result.packed_away -= words.tensor.numel();
   }
   return layers;
 }
