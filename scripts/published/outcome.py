@@ -66,6 +66,10 @@ def answer(program, plan):
 
 
 def figure_of(said, plan):
+    return counted(said, plan) + plan.beside
+
+
+def counted(said, plan):
     ranks = said["ranks"]
     if plan.rank == "max":
         return max(rank[plan.figure] for rank in ranks)

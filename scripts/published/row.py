@@ -25,6 +25,7 @@ class Plan:
     environment: dict = dataclasses.field(default_factory=dict)
     kinds: tuple = ()                   # what may stand between, from the row's facts alone
     unit: int | None = None             # bytes of the source's unit, where its label is not meant
+    beside: int = 0                     # bytes in the row's figure that the source itself counts beside this one
     also: tuple = ()                    # (words of a further counter, its figure)
 
 

@@ -96,4 +96,5 @@ def plan(row):
     environment = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"} if day >= EXPANDABLE_SINCE else {}
     rank = "max" if "max" in (row["rank"] or "") else 0
     kinds = tuple(kind for kind, there in (("inductor", "compile" in chosen), ("days", day < "2024-07-01"), ("near", (row["value"] or 0) > 75)) if there)
-    return Plan(args, "peak_reserved_bytes", rank, DSV3_16B if model == "{config}" else None, environment, kinds)
+    figure = "peak_allocated_bytes" if "active" in row["metric"] else "peak_reserved_bytes"
+    return Plan(args, figure, rank, DSV3_16B if model == "{config}" else None, environment, kinds)
