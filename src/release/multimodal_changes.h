@@ -33,7 +33,8 @@ inline constexpr Change kImageTextLossesAreShared{
 inline constexpr Change kGemma3LossIsShared{
     Package::transformers,
     {5, 17, 0},
-    "Gemma 3 with images calls ForCausalLMLoss; before, it picked the logits that the attention mask "
+    "Gemma 3 with images calls ForCausalLMLoss; before, it picked the logits that the attention "
+    "mask "
     "counts, in float32. It does so in 5.16.0.",
     "models/gemma3/modeling_gemma3.py:Gemma3ForConditionalGeneration.forward"};
 

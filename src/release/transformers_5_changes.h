@@ -26,12 +26,42 @@ inline constexpr Change kCachePadsConvStates{
     "F.pad, and held the result until it returned.",
     "models/qwen3_5/modeling_qwen3_5.py:Qwen3_5GatedDeltaNet.forward, cache_utils.py"};
 
+inline constexpr Change kRoutersNameProbabilities{
+    Package::transformers,
+    {5, 6, 0},
+    "Routers of Mixtral's kind have a name for their probabilities, so that what they weigh by "
+    "takes "
+    "the logits' dtype; before, the probabilities took the logits' name, and weights stayed "
+    "float32. "
+    "They do in 5.5.0.",
+    "models/qwen2_moe/modeling_qwen2_moe.py:Qwen2MoeTopKRouter.forward"};
+
 inline constexpr Change kGemma4PadsByWhere{Package::transformers,
                                            {5, 10, 0},
                                            "Gemma 4 chooses between ids and the padding by "
                                            "torch.where; before, it wrote the padding into a "
                                            "copy of the ids.",
                                            "models/gemma4/modeling_gemma4.py:Gemma4Model.forward"};
+
+inline constexpr Change kMistral3ChecksInputs{
+    Package::transformers,
+    {5, 0, 0},
+    "Mistral 3's model is decorated by check_model_inputs, which hands its configuration's "
+    "use_cache "
+    "to the text model; before, that took its own.",
+    "models/mistral3/modeling_mistral3.py:Mistral3Model.forward"};
+
+inline constexpr Change kMistral3ChecksNoInputs{
+    Package::transformers,
+    {5, 2, 0},
+    "It is not decorated any more, so that its text model takes its own use_cache again.",
+    "models/mistral3/modeling_mistral3.py:Mistral3Model.forward"};
+
+inline constexpr Change kMistral3MergesUseCache{
+    Package::transformers,
+    {5, 4, 0},
+    "merge_with_config_defaults hands use_cache on to it.",
+    "models/mistral3/modeling_mistral3.py:Mistral3Model.forward"};
 
 inline constexpr Change kPairsRotateInPlace{
     Package::transformers,

@@ -12,6 +12,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
 #include "nn/parametrize.h"
+#include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -75,6 +76,7 @@ Routing TopKRouter::forward(const Tensor& x) {
   const Tensor router_probs = style_ == Style::mixtral
                                   ? ghost::softmax(router_logits.to_float(), DType::float32)
                                   : ghost::softmax(router_logits, DType::float32);
+  if (!ghost::has(changes::kRoutersNameProbabilities)) router_logits = router_probs;
   auto [router_top_value, router_indices] = ghost::topk(router_probs, top_k_);
   if (normalizes_) ghost::div_(router_top_value, router_top_value.sum(-1, true));
   if (style_ == Style::qwen2) router_top_value = router_top_value.to(router_logits.dtype());
