@@ -211,9 +211,10 @@ class GPTNeoModel : public nn::Module<GPTNeoModel> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor inputs_embeds = wte(input_ids);
     const Tensor position_ids = position_ids_for(inputs_embeds);
-    const Tensor causal_mask = create_causal_mask(
-        {.attention = AttentionImplementation::eager, .attention_mask = attention_mask},
-        inputs_embeds, position_ids);
+    const Tensor causal_mask = create_causal_mask({.attention = AttentionImplementation::eager,
+                                                   .attention_mask = attention_mask,
+                                                   .shared_since = changes::kAllMasksAreShared},
+                                                  inputs_embeds, position_ids);
     const Tensor position_embeds = wpe_(position_ids);
     Tensor hidden_states = inputs_embeds.add(position_embeds);
     hidden_states = drop_(hidden_states);

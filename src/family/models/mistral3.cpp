@@ -10,6 +10,7 @@
 #include "family/parts/llama_layer.h"
 #include "family/parts/ministral3_attention.h"
 #include "family/parts/mistral4.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -42,11 +43,20 @@ class Mistral3Vision {
   nn::Linear merging_layer_, linear_1_, linear_2_;
 };
 
+/// Whether Mistral3Model hands its own configuration's use_cache on, which training unsets, and not
+/// None, for which the text model takes its own.
+bool hands_use_cache_on() {
+  if (ghost::has(changes::kMistral3MergesUseCache)) return true;
+  return ghost::has(changes::kMistral3ChecksInputs) &&
+         !ghost::has(changes::kMistral3ChecksNoInputs);
+}
+
 template <class Parts>
 ModelPointer build_with(const Config& c, const ModelOptions& options,
                         typename Parts::Settings text) {
   using Mistral3 = ImageTextToText<Mistral3Vision, DecoderModel<Parts>>;
   text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
+  const bool text_keeps_cache = c.object("text_config").boolean("use_cache", true);
   const typename Mistral3::Settings config{
       .vision = {.tower = image_tower_settings(c, options, "pixtral"),
                  .feature_layers = vision_feature_layers(c),
@@ -54,7 +64,7 @@ ModelPointer build_with(const Config& c, const ModelOptions& options,
                  .text_hidden_size = text.hidden_size,
                  .projector_bias = c.boolean("multimodal_projector_bias", false)},
       .text = text,
-      .use_cache = false};  // Mistral3Model hands its own configuration's on, which training unsets
+      .use_cache = !hands_use_cache_on() && text_keeps_cache};
   return build_checked<Mistral3>(c, config, options);
 }
 

@@ -252,8 +252,10 @@ class GPTJModel : public nn::Module<GPTJModel<Projections>> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor inputs_embeds = wte(input_ids);
     GPTJPositions positions{.ids = position_ids_for(inputs_embeds)};
-    const Tensor causal_mask = create_causal_mask(
-        {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, positions.ids);
+    const Tensor causal_mask = create_causal_mask({.attention = attention_,
+                                                   .attention_mask = attention_mask,
+                                                   .shared_since = changes::kAllMasksAreShared},
+                                                  inputs_embeds, positions.ids);
     Tensor hidden_states = drop_(inputs_embeds);
     if (rotary_emb_)
       positions.sin_and_cos = (*rotary_emb_)(
