@@ -95,9 +95,8 @@ TEST(EqualMicroBatches, AreWrittenAsTheyAreRun) {
     if (HasFailure()) return;
   }
   EXPECT_GT(compared, 60);
-  // The others are mixtures whose experts are made again in backward, and rings on one stage, whose
-  // last graph the model holds into the next step.
-  EXPECT_GT(written_down, compared * 8 / 10);
+  // The others hold a graph into the next step, as rings on one stage do, or more than its leaf.
+  EXPECT_GT(written_down, compared * 9 / 10);
 }
 
 }  // namespace

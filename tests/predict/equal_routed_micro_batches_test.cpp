@@ -143,8 +143,8 @@ TEST(EqualRoutedMicroBatches, AreWrittenAsTheyAreRun) {
     if (HasFailure()) return;
   }
   EXPECT_GT(compared, 100);
-  // Most of the others make the experts again in backward and keep what they make them from.
-  EXPECT_GT(written_down, compared * 4 / 5);
+  // The others hold a graph into the next step, or more of one than its leaf.
+  EXPECT_GT(written_down, compared * 9 / 10);
 }
 
 }  // namespace

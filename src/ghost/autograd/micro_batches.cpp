@@ -69,28 +69,22 @@ bool reaches(const Tensor& tensor, const Tensor& input) {
   return false;
 }
 
-/// The gradient of the one leaf that the history of `tensor` leads back to and that nothing else
-/// holds; null if there are several, or if it holds the leaf's own memory, too.
-const Storage* gradient_in_graph(const Tensor& tensor) {
-  if (!tensor.defined() || !tensor.impl().grad_fn) return nullptr;
-  const Storage* gradient = nullptr;
+/// Leaves that the history of `tensor` leads back to and that nothing else holds.
+std::vector<const TensorImpl*> leaves_in_graph(const Tensor& tensor) {
+  std::vector<const TensorImpl*> leaves;
+  if (!tensor.defined() || !tensor.impl().grad_fn) return leaves;
   std::vector<const Node*> found{tensor.impl().grad_fn.get()};
   std::unordered_set<const Node*> seen{found.front()};
   while (!found.empty()) {
     const Node* const node = found.back();
     found.pop_back();
     const auto* const leaf = dynamic_cast<const AccumulateGrad*>(node);
-    if (leaf && leaf->variable.ptr()->refs == 1) {
-      const TensorImpl& variable = leaf->variable.impl();
-      const bool has_memory = variable.storage && !variable.storage->is_empty;
-      if (has_memory || !variable.grad || !variable.grad->storage || gradient) return nullptr;
-      gradient = variable.grad->storage.get();
-    }
+    if (leaf && leaf->variable.ptr()->refs == 1) leaves.push_back(&leaf->variable.impl());
     for (std::size_t i = 0; i < node->edges.size(); ++i)
       if (const Node* const next = node->edges[i].function.get(); next && seen.insert(next).second)
         found.push_back(next);
   }
-  return gradient;
+  return leaves;
 }
 
 /// Blocks older than a pass and its forward that it uses on another stream.
@@ -148,14 +142,38 @@ MicroBatches::Standing MicroBatches::standing(Neighbour neighbour) const {
   return now;
 }
 
-/// After a pass that was run. The graph of a forward has no gradients yet.
-void MicroBatches::note_graphs(bool of_backward) {
+/// After a pass that was run. The graph of a forward has no gradients yet. That of a second run in
+/// backward holds the gradient of what it was run on, and that itself, if it still has memory.
+void MicroBatches::note_graphs(const Flight* of_backward, const Tensor& input) {
   const Stretch pass = between(began_, end_of(session().tape));
+  const auto held = [&](const Storage& one) -> std::optional<HeldByGraph> {
+    if (pass.has(one.block))
+      return HeldByGraph{BlockOwner::stretch, one.block - pass.first_block, one.stream};
+    const Stretch& forward = of_backward->forward;
+    if (forward.has(one.block))
+      return HeldByGraph{BlockOwner::forward, one.block - forward.first_block, one.stream};
+    if (one.block == memory_of(input)) return HeldByGraph{BlockOwner::input, 0, one.stream};
+    return std::nullopt;
+  };
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     if (memory_of(*kept_[i]) == kept_before_[i]) continue;
-    const Storage* const held = of_backward ? gradient_in_graph(*kept_[i]) : nullptr;
-    in_graphs_[i].reset();
-    if (held && pass.has(held->block)) in_graphs_[i] = {held->block, held->stream};
+    in_graphs_[i].clear();
+    blocks_in_graphs_[i].clear();
+    if (!of_backward) continue;
+    const std::vector<const TensorImpl*> leaves = leaves_in_graph(*kept_[i]);
+    if (leaves.size() != 1 || !leaves.front()->grad || !leaves.front()->grad->storage) continue;
+    std::vector<const Storage*> memory{leaves.front()->grad->storage.get()};
+    if (const Storage* own = leaves.front()->storage.get(); own && !own->is_empty)
+      memory.push_back(own);
+    for (const Storage* one : memory) {
+      const auto found = held(*one);
+      if (!found) continue;
+      in_graphs_[i].push_back(*found);
+      blocks_in_graphs_[i].push_back(one->block);
+    }
+    if (in_graphs_[i].size() == memory.size()) continue;
+    in_graphs_[i].clear();
+    blocks_in_graphs_[i].clear();
   }
 }
 
@@ -164,9 +182,7 @@ void MicroBatches::begin(Neighbour neighbour) {
   standing_ = standing(neighbour);
   kept_before_.clear();
   for (const Tensor* kept : kept_) kept_before_.push_back(memory_of(*kept));
-  in_graphs_before_.clear();
-  for (const std::optional<InGraph>& one : in_graphs_)
-    if (one) in_graphs_before_.push_back(one->block);
+  in_graphs_before_ = blocks_in_graphs_;
 }
 
 /// Learns in which order the blocks have gone that outlasted the last backward; false if some are
@@ -217,6 +233,27 @@ std::optional<MicroBatches::Left> MicroBatches::left_of(const Tensor& tensor,
   return block == was ? std::optional(Left{}) : std::nullopt;
 }
 
+/// Whether of each place's history went what is here taken to go, in this order, if it went at all.
+bool MicroBatches::go_in_order(const StretchShape& gone, BlockId first) const {
+  std::vector<BlockId> all, went;
+  for (const std::vector<BlockId>& blocks : in_graphs_before_)
+    all.insert(all.end(), blocks.begin(), blocks.end());
+  for (const ShapedEvent& event : gone) {
+    if (event.kind != EventKind::free) return false;
+    went.push_back(all[event.offset - first]);
+  }
+  return std::ranges::all_of(in_graphs_before_, [&](const std::vector<BlockId>& blocks) {
+    auto from = went.begin();
+    for (const BlockId block : blocks) {
+      const auto at = std::ranges::find(went, block);
+      if (at == went.end()) continue;
+      if (at < from) return false;
+      from = at;
+    }
+    return true;
+  });
+}
+
 /// The pass that ends now; `forward`: of the micro-batch that it runs backwards.
 std::optional<MicroBatches::Model> MicroBatches::model_of(
     const Tensor& input, const std::optional<Stretch>& forward) const {
@@ -227,12 +264,17 @@ std::optional<MicroBatches::Model> MicroBatches::model_of(
   std::vector<BlockId> held = kept_before_;
   held.insert(held.end(), model.lasting.begin(), model.lasting.end());
   const std::size_t of_graphs = held.size();
-  held.insert(held.end(), in_graphs_before_.begin(), in_graphs_before_.end());
+  for (const std::vector<BlockId>& blocks : in_graphs_before_)
+    held.insert(held.end(), blocks.begin(), blocks.end());
   auto shape = shape_of(tape, model.stretch, {.forward = forward, .held = std::move(held)});
   if (!shape) return std::nullopt;
-  std::erase_if(*shape, [of_graphs](const ShapedEvent& e) {
-    return e.owner == BlockOwner::held && e.offset >= of_graphs;
+  StretchShape gone;
+  std::erase_if(*shape, [&](const ShapedEvent& e) {
+    const bool is_of_graph = e.owner == BlockOwner::held && e.offset >= of_graphs;
+    if (is_of_graph) gone.push_back(e);
+    return is_of_graph;
   });
+  if (!go_in_order(gone, static_cast<BlockId>(of_graphs))) return std::nullopt;
   const auto frees_lasting = [this](const ShapedEvent& e) {
     return e.kind == EventKind::free && e.owner == BlockOwner::held && e.offset >= kept_.size();
   };
@@ -241,8 +283,7 @@ std::optional<MicroBatches::Model> MicroBatches::model_of(
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     auto left = left_of(*kept_[i], model.stretch, input, kept_before_[i]);
     if (!left) return std::nullopt;
-    if (left->what == Left::What::own && in_graphs_[i])
-      left->in_graph = {in_graphs_[i]->block - model.stretch.first_block, in_graphs_[i]->stream};
+    if (left->what == Left::What::own) left->in_graph = in_graphs_[i];
     model.left.push_back(*left);
     model.patterns.push_back(pattern_of(*kept_[i]));
   }
@@ -289,7 +330,10 @@ std::optional<MicroBatches::Model> MicroBatches::backward_model(const Tensor& in
   for (const Left& left : model->left) {
     if (left.is_shared) return std::nullopt;
     if (left.what == Left::What::own) own.held(left.offset);
-    if (left.in_graph) own.held(left.in_graph->offset);
+    for (const HeldByGraph& one : left.in_graph) {
+      if (one.owner == BlockOwner::stretch) own.held(one.offset);
+      if (one.owner == BlockOwner::forward) of_forward.held(one.offset);
+    }
   }
   if (model->result) own.held(model->result->offset);
   const bool is_kept = std::ranges::any_of(kept_, has_history);
@@ -323,7 +367,7 @@ const MicroBatches::Model* MicroBatches::confirmed(const std::vector<Record>& re
 
 void MicroBatches::end_forward(const Tensor& input, const Tensor& output) {
   const Tape& tape = session().tape;
-  note_graphs(false);
+  note_graphs(nullptr, {});
   Flight flight{.output = output.ptr().get(),
                 .number = forwards_++,
                 .forward = between(began_, end_of(tape)),
@@ -344,7 +388,7 @@ void MicroBatches::begin_backward(const Tensor& output) {
 void MicroBatches::end_backward(const Tensor& input, const Tensor& output) {
   const auto flight = flight_of(output);
   if (flight == flights_.end()) return;
-  note_graphs(true);
+  note_graphs(&*flight, input);
   if (flight->model) record(backward_, standing_, backward_model(input, *flight));
   flights_.erase(flight);
 }
@@ -395,13 +439,22 @@ Stretch MicroBatches::write(const Model& model, Flight* flight) {
 
 /// The history of a place holds what that of its model holds.
 void MicroBatches::leave_graph(const Left& left, std::size_t place, const Stretch& written,
-                               std::map<BlockId, Ptr<Storage>>& storages) {
-  const BlockId block = written.first_block + left.in_graph->offset;
-  Ptr<Storage>& storage = storages[block];
-  if (!storage) storage = storage_of_block(block, left.in_graph->stream);
+                               const Flight& flight, std::map<BlockId, Ptr<Storage>>& storages) {
   const auto graph = make_node<WrittenForward>(Tensor());
-  graph->outlasting.push_back(storage);
-  in_graphs_[place] = {block, left.in_graph->stream};
+  for (const HeldByGraph& one : left.in_graph) {
+    const bool is_own = one.owner == BlockOwner::stretch;
+    const BlockId block = one.owner == BlockOwner::input
+                              ? block_of(flight.input)
+                              : one.offset + (is_own ? written : flight.forward).first_block;
+    Ptr<Storage>& storage = storages[block];
+    if (!storage && one.owner == BlockOwner::input)
+      storage = flight.input.impl().storage;
+    else if (!storage)
+      storage = storage_of_block(block, one.stream);
+    graph->outlasting.push_back(storage);
+    blocks_in_graphs_[place].push_back(block);
+  }
+  in_graphs_[place] = left.in_graph;
   set_history(*kept_[place], graph);
 }
 
@@ -411,13 +464,13 @@ void MicroBatches::leave(const Model& model, const Stretch& written, Flight& fli
   std::map<BlockId, Ptr<Storage>> storages;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const Left& left = model.left[i];
-    if (left.what != Left::What::same) in_graphs_[i].reset();
+    if (left.what != Left::What::same) in_graphs_[i].clear(), blocks_in_graphs_[i].clear();
     if (left.what == Left::What::input) *kept_[i] = flight.input;
     if (left.what != Left::What::own) continue;
     const auto storage = storage_of_block(written.first_block + left.offset, left.stream);
     *kept_[i] = tensor_over(storage, model.patterns[i]);
     if (left.holds_input) set_history(*kept_[i], flight.history);
-    if (left.in_graph) leave_graph(left, i, written, storages);
+    if (!left.in_graph.empty()) leave_graph(left, i, written, flight, storages);
     if (left.is_shared) flight.shared.emplace_back(left.offset, storage);
   }
   if (session().tape.events.size() != events) session().layers_differ = true;

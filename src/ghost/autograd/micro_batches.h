@@ -17,9 +17,9 @@
 // is run differs from those that were written like it, the whole run is void
 // (Session::layers_differ) and is made again with every micro-batch run. A pass may only free its
 // own blocks, those of its forward, and what the model kept: its tensors, and what their graph
-// holds. A module that is made again in backward keeps tensors whose graph leads back to the input
-// of that second run, which has got a gradient. It goes with the last of these tensors, whatever
-// pass replaces it, so it is no part of a pass's shape.
+// holds. A module that is made again in backward keeps tensors whose graph leads back to what that
+// second run was run on, which it holds together with its gradient. Both go with the last of these
+// tensors, whatever pass replaces it, so they are no part of a pass's shape.
 #pragma once
 
 #include <map>
@@ -36,7 +36,7 @@ class MicroBatches {
  public:
   /// `kept` are the places where the model keeps tensors of its last pass. They must stay valid.
   explicit MicroBatches(std::vector<Tensor*> kept)
-      : kept_(std::move(kept)), in_graphs_(kept_.size()) {}
+      : kept_(std::move(kept)), in_graphs_(kept_.size()), blocks_in_graphs_(kept_.size()) {}
 
   /// A step begins. The names by which the last step held its micro-batches are gone, so what
   /// others held before may now be held only by the history of what the model keeps.
@@ -74,18 +74,21 @@ class MicroBatches {
     StreamId stream = 0;
     bool operator==(const Outlasting&) const = default;
   };
-  struct InGraph {
-    BlockId block = 0;
+  /// A block that only the history of a place holds: of this pass, of its forward, or its input.
+  struct HeldByGraph {
+    BlockOwner owner = BlockOwner::stretch;
+    BlockId offset = 0;
     StreamId stream = 0;
+    bool operator==(const HeldByGraph&) const = default;
   };
   /// What is in a place after a pass.
   struct Left {
     enum class What : std::uint8_t { same, input, own } what = What::same;
     BlockId offset = 0;  ///< the offset of its own block
     StreamId stream = 0;
-    bool is_shared = false;                   ///< autograd's graph holds its memory, too
-    bool holds_input = false;                 ///< its history leads back to the input and holds it
-    std::optional<Outlasting> in_graph = {};  ///< what only its history holds
+    bool is_shared = false;                  ///< autograd's graph holds its memory, too
+    bool holds_input = false;                ///< its history leads back to the input and holds it
+    std::vector<HeldByGraph> in_graph = {};  ///< in the order in which it goes
     bool operator==(const Left&) const = default;
   };
   struct Recategorised {
@@ -136,9 +139,10 @@ class MicroBatches {
   Neighbour before() const;
   Neighbour after(const Flight& flight) const;
   Standing standing(Neighbour neighbour) const;
-  void note_graphs(bool of_backward);
+  void note_graphs(const Flight* of_backward, const Tensor& input);
+  bool go_in_order(const StretchShape& gone, BlockId first) const;
   void leave_graph(const Left& left, std::size_t place, const Stretch& written,
-                   std::map<BlockId, Ptr<Storage>>& storages);
+                   const Flight& flight, std::map<BlockId, Ptr<Storage>>& storages);
   std::vector<Flight>::iterator flight_of(const Tensor& output);
 
   std::optional<Model> model_of(const Tensor& input, const std::optional<Stretch>& forward) const;
@@ -158,7 +162,8 @@ class MicroBatches {
   void leave(const Model& model, const Stretch& written, Flight& flight);
 
   std::vector<Tensor*> kept_;
-  std::vector<std::optional<InGraph>> in_graphs_;  ///< for each place, what only its history holds
+  std::vector<std::vector<HeldByGraph>> in_graphs_;     ///< for each place, after the last pass
+  std::vector<std::vector<BlockId>> blocks_in_graphs_;  ///< the same as blocks
   std::vector<Flight> flights_;
   std::uint64_t forwards_ = 0, step_began_ = 0;
   std::vector<Record> forward_, backward_;
@@ -169,7 +174,8 @@ class MicroBatches {
   // When the pass that runs began:
   TapePosition began_;
   Standing standing_;
-  std::vector<BlockId> kept_before_, in_graphs_before_;
+  std::vector<BlockId> kept_before_;
+  std::vector<std::vector<BlockId>> in_graphs_before_;
 };
 
 }  // namespace memtape::ghost
