@@ -63,8 +63,17 @@ TrainRecipe with_attention_of_release(TrainRecipe recipe, const Config& config) 
   return recipe;
 }
 
+TrainRecipe with_dtype_of_class(TrainRecipe recipe, const Config& config) {
+  if (recipe.weights || !config.has("bf16") || !config.has("fp16") || !config.has("fp32"))
+    return recipe;
+  recipe.weights = config.boolean("fp32")   ? DType::float32
+                   : config.boolean("fp16") ? DType::float16
+                                            : DType::bfloat16;
+  return recipe;
+}
+
 TrainRecipe settled(TrainRecipe recipe, const Config& config) {
-  recipe = with_length_of_model(std::move(recipe), config);
+  recipe = with_dtype_of_class(with_length_of_model(std::move(recipe), config), config);
   return with_attention_of_release(with_targets_of_model(std::move(recipe), config), config);
 }
 

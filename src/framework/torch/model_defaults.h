@@ -14,6 +14,9 @@ TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
 TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config);
 /// Attention is eager if the release has no sdpa for the model, which refuses to be told so.
 TrainRecipe with_attention_of_release(TrainRecipe recipe, const Config& config);
+/// Where nobody names a dtype: a class with flags for three of them (Qwen 1, modeling_qwen.py:
+/// QWenLMHeadModel.__init__) casts itself to the one that is set, else to bfloat16.
+TrainRecipe with_dtype_of_class(TrainRecipe recipe, const Config& config);
 /// Applies all of these.
 TrainRecipe settled(TrainRecipe recipe, const Config& config);
 

@@ -58,6 +58,7 @@ DType loaded_dtype(const Config& config) {
 TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   if (!recipe.is_of_trl())  // trl's trainers have a length of their own
     recipe = torch::with_length_of_model(std::move(recipe), config);
+  recipe = torch::with_dtype_of_class(std::move(recipe), config);
   recipe = torch::with_attention_of_release(torch::with_targets_of_model(std::move(recipe), config),
                                             config);
   // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.
