@@ -37,6 +37,10 @@ GPTQ_CONFIGS = {
                     "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 4096}}
 
 
+# fms_acceleration_foak/models/llama.py: a norm, rope and Liger's head with its loss; the MLP is the model's own.
+FAST_KERNELS = {"rms_norm": True, "rope": True, "swiglu": False, "cross_entropy": False, "fused_linear_cross_entropy": True}
+
+
 def lora(row):
     if not row["lora"]:
         return []
@@ -89,6 +93,6 @@ def plan(row):
         args += ["--gpus", str(row["num_gpus"]), "--fsdp", "full_shard auto_wrap",
                  "--fsdp_config", json.dumps({"version": 1, "backward_prefetch": "BACKWARD_PRE"})]
     if "liger" in extra:
-        args += ["--use_liger_kernel", "true"]
+        args += ["--use_liger_kernel", "true", "--liger_kernel_config", json.dumps(FAST_KERNELS)]
     kinds = tuple(kind for kind, there in (("streams", sharded), ("routing", "ixtral" in row["model"]), ("kernels", "foak" in extra)) if there)
     return Plan(args, config=config, kinds=kinds, also=(("torch allocated at end of training", "steady_allocated_bytes"),))
