@@ -76,7 +76,9 @@ Routing TopKRouter::forward(const Tensor& x) {
   const Tensor router_probs = style_ == Style::mixtral
                                   ? ghost::softmax(router_logits.to_float(), DType::float32)
                                   : ghost::softmax(router_logits, DType::float32);
-  if (!ghost::has(changes::kRoutersNameProbabilities)) router_logits = router_probs;
+  const bool names_probabilities =
+      ghost::has(changes::kRoutersNameProbabilities) || !ghost::has(changes::kExpertsAreStacked);
+  if (!names_probabilities) router_logits = router_probs;
   auto [router_top_value, router_indices] = ghost::topk(router_probs, top_k_);
   if (normalizes_) ghost::div_(router_top_value, router_top_value.sum(-1, true));
   if (style_ == Style::qwen2) router_top_value = router_top_value.to(router_logits.dtype());
