@@ -14,6 +14,7 @@
 #include "answer/plan_export.h"
 #include "answer/serve_request.h"
 #include "base/comma_list.h"
+#include "base/text.h"
 #include "plan/pareto.h"
 #include "predict/serve.h"
 #include "time/step_time.h"
@@ -130,6 +131,11 @@ class ServePlans {
       if (a.gpus != b.gpus) return a.gpus < b.gpus;
       return a.tokens_per_second > b.tokens_per_second;
     });
+    answer_.warnings.push_back(
+        fmt::format("Assumed: {} user{} at once, each with a prompt of {} tokens of its own and an "
+                    "answer of {}.",
+                    with_commas(load_.users), load_.users == 1 ? "" : "s",
+                    with_commas(load_.context), with_commas(load_.output)));
     answer_.question = "serve";
     answer_.objective = "cost";
     return std::move(answer_);
