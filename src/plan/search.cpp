@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 
@@ -178,10 +179,24 @@ class Search {
       if (of_tier >= quota) continue;
       const bool is_out = is_bounded_out(entry) || is_left_out(entry);
       answer_.bounded += is_out;
+      if (is_out) note_out(entry);
       const std::size_t fitting = is_out ? 0 : confirm(entry);
       if (fitting == 0) add_lighter(entry);
       of_tier += fitting;
     }
+  }
+
+  /// Of the plans that would be better than the first that fits, and are not run, the one whose
+  /// bound is lowest.
+  void note_out(const Entry& entry) {
+    const bool is_later = std::ranges::any_of(rows_, &PlanRow::fits_well);
+    const auto room = static_cast<double>(entry.field->job->device_bytes);
+    if (is_later || tier(entry.candidate) > 0) return;
+    const double least =
+        entry.floor > room ? entry.floor : entry.field->space->close_floor(entry.candidate);
+    if (least <= room || (nearest_out_ && nearest_bytes_ <= least)) return;
+    nearest_out_ = &entry;
+    nearest_bytes_ = least;
   }
 
   bool is_bounded_out(const Entry& entry) const {
@@ -328,14 +343,20 @@ class Search {
     return {};
   }
 
-  /// Of the plans that would be better than the best shown the one that lacks least. What a plan was
-  /// found to lack when it was refused is the least that it lacks.
+  /// Of the plans that would be better than the best shown the one that lacks least; if none was
+  /// run, that whose bound is lowest. What a plan was found to lack when it was refused is the least
+  /// that it lacks.
   void find_why_not() {
     if (!rows_.empty() && rows_.front().fits == false) return;
     std::vector<const Failed*> better;
     for (const Failed& failed : failed_)
       if (rows_.empty() || failed.entry->candidate.seconds < rows_.front().step_seconds.mid)
         better.push_back(&failed);
+    if (better.empty() && nearest_out_ && failed_.empty()) {
+      failed_.push_back({nearest_out_, {}});
+      failed_.back().exactly.headroom_bytes = std::numeric_limits<Bytes>::min();
+      better.push_back(&failed_.back());
+    }
     std::ranges::stable_sort(better, std::ranges::greater(),
                              [](const Failed* f) { return f->exactly.headroom_bytes; });
     Failed nearest;
@@ -344,6 +365,7 @@ class Search {
       const Field& field = *failed->entry->field;
       const auto all =
           confirmation_.all_ranks(field.reading, field.space->layout(failed->entry->candidate));
+      if (failed->entry == nearest_out_ && (!all || all->fits)) return;
       const Confirmed& exactly = all ? *all : failed->exactly;
       if (!nearest.entry || exactly.headroom_bytes > nearest.exactly.headroom_bytes)
         nearest = {failed->entry, exactly};
@@ -461,6 +483,8 @@ class Search {
   std::map<const Entry*, Result<Confirmed>> answered_;  ///< not yet looked at
   std::size_t ahead_ = 1;                               ///< how many plans are answered at once
   std::size_t tight_ = 0;                               ///< of those that fit, but not well
+  const Entry* nearest_out_ = nullptr;                  ///< note_out
+  double nearest_bytes_ = 0.0;
   std::string refused_;  ///< what a program refused that its space did not
   PlanAnswer answer_;
 };
