@@ -92,6 +92,7 @@ constexpr std::array kModels{
     ModelRow{"Qwen3_5ForCausalLM", make_qwen3_next},
     ModelRow{"Qwen3_5MoeForCausalLM", make_qwen3_next},
     ModelRow{"Qwen3NextForCausalLM", make_qwen3_next},
+    ModelRow{"ApertusForCausalLM", make_apertus},
     ModelRow{"BertModel", make_bert},
     ModelRow{"BertForSequenceClassification", make_bert},
     ModelRow{"BertForTokenClassification", make_bert},
