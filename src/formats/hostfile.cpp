@@ -94,6 +94,9 @@ std::vector<Host> listed_hosts(std::string_view words) {
 Result<std::optional<std::int64_t>> chosen_slots(std::vector<Host> hosts,
                                                  const SlotChoice& choice) {
   if (const auto fine = check_choice(choice); !fine) return tl::unexpected(fine.error());
+  // What a shell would find out: localhost:$(seq -s, 0 3).
+  for (const std::string* filter : {&choice.include, &choice.exclude})
+    if (filter->find('$') != std::string::npos) return std::nullopt;
   const auto included = named_slots(choice.include, "--include");
   const auto excluded = named_slots(choice.exclude, "--exclude");
   if (!included || !excluded) return tl::unexpected((included ? excluded : included).error());

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/typed_number.h"
+
 namespace memtape {
 namespace {
 
@@ -180,12 +182,19 @@ std::vector<std::string> directive_words(std::string_view script, std::string_vi
 
 std::vector<std::string> filled_words(std::span<const std::string> words,
                                       std::span<const std::string> given, const Lookup& lookup) {
+  // "$1" and "${1:-8}" are the words given by their places.
+  const Lookup by_place = [&](std::string_view name) -> std::optional<std::string> {
+    const auto place = whole_number(name);
+    if (!place || *place < 1) return lookup(name);
+    const auto at = static_cast<std::size_t>(*place - 1);
+    return at < given.size() ? std::optional(given[at]) : std::nullopt;
+  };
   std::vector<std::string> filled;
   for (const std::string& word : words) {
     if (word == "$@")
       filled.insert(filled.end(), given.begin(), given.end());
     else
-      filled.push_back(with_variables(word, lookup));
+      filled.push_back(with_variables(word, by_place));
   }
   return filled;
 }
