@@ -18,6 +18,12 @@
 namespace memtape::family {
 namespace {
 
+/// flash-attn's kernels take fewer key heads than query heads, in every release
+/// (modeling_flash_attention_utils.py:_flash_attention_forward repeats none).
+bool flash_groups_heads(const AttentionCall& call, const Tensor& attention_mask) {
+  return call.implementation == AttentionImplementation::flash && !attention_mask.defined();
+}
+
 /// use_gqa_in_sdpa: only without a mask, and for heads that flash takes.
 bool use_gqa_in_sdpa(const Tensor& attention_mask, const Tensor& key, const Tensor& value) {
   return ghost::has(changes::kSdpaGroupsHeads) && !attention_mask.defined() &&
@@ -28,7 +34,8 @@ Tensor sdpa_attention_forward(const AttentionCall& call, Tensor query, Tensor ke
                               const Tensor& attention_mask) {
   bool enable_gqa = false;
   if (call.num_key_value_groups > 1) {
-    enable_gqa = use_gqa_in_sdpa(attention_mask, key, value);
+    enable_gqa =
+        flash_groups_heads(call, attention_mask) || use_gqa_in_sdpa(attention_mask, key, value);
     if (!enable_gqa) {
       key = repeat_kv(key, call.num_key_value_groups);
       value = repeat_kv(value, call.num_key_value_groups);
@@ -104,8 +111,11 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
 /// LlamaAttention.forward and LlamaSdpaAttention.forward of transformers 4.47.
 Tensor written_out_attention(const AttentionCall& call, Tensor& query, Tensor& key, Tensor& value,
                              const Tensor& attention_mask) {
-  key = repeat_kv(key, call.num_key_value_groups);
-  value = repeat_kv(value, call.num_key_value_groups);
+  const bool groups = flash_groups_heads(call, attention_mask);
+  if (!groups) {
+    key = repeat_kv(key, call.num_key_value_groups);
+    value = repeat_kv(value, call.num_key_value_groups);
+  }
   if (call.implementation == AttentionImplementation::eager)
     return eager_attention(call, query, key, value, attention_mask);
   if (attention_mask.defined())
@@ -113,7 +123,9 @@ Tensor written_out_attention(const AttentionCall& call, Tensor& query, Tensor& k
   const bool is_causal = query.size(2) > 1 && !attention_mask.defined() && call.is_causal;
   return ghost::scaled_dot_product_attention(
              query, key, value, attention_mask,
-             {.dropout = ghost::session().training ? call.dropout : 0.0, .is_causal = is_causal})
+             {.dropout = ghost::session().training ? call.dropout : 0.0,
+              .is_causal = is_causal,
+              .enable_gqa = groups && call.num_key_value_groups > 1})
       .transpose(1, 2)
       .contiguous();
 }
