@@ -21,6 +21,15 @@ inline constexpr Change kGraniteKeepsLogits{
     "4.48.3.",
     "models/granite/modeling_granite.py:GraniteForCausalLM.forward"};
 
+inline constexpr Change kAllModelsCallTheLoss{
+    Package::transformers,
+    {4, 48, 0},
+    "GPT-2, OPT, BLOOM, Falcon, MPT and their like call ForCausalLMLoss, which makes float32 of "
+    "their "
+    "logits; before, each computed a loss in the logits' own dtype. They do not in 4.47 and do in "
+    "4.48.3.",
+    "models/gpt2/modeling_gpt2.py:GPT2LMHeadModel.forward"};
+
 inline constexpr Change kGptNeoXKeepsLogits{
     Package::transformers,
     {4, 49, 0},

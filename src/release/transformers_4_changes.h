@@ -136,6 +136,13 @@ inline constexpr Change kProjectionsAreTakenApartAtOnce{
     "keys and values were all made first.",
     "models/llama/modeling_llama.py:LlamaAttention.forward"};
 
+inline constexpr Change kGptNeoXPacksValues{
+    Package::transformers,
+    {4, 47, 0},
+    "GPT-NeoX's sdpa packs values, which are a part of a common projection, until it calls the "
+    "interface; before, it did so under torch 2.1.2 alone.",
+    "models/gpt_neox/modeling_gpt_neox.py:sdpa_attention_forward of 4.47"};
+
 inline constexpr Change kGptNeoXHasNoBias{
     Package::transformers,
     {4, 49, 0},

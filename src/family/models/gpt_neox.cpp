@@ -114,6 +114,7 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
     std::tie(query_states, key_states) =
         apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
     KeyValueCache::update(key_states, value_states);
+    if (packs_values()) value_states = value_states.contiguous();
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
@@ -122,6 +123,12 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
   }
 
  private:
+  /// Its own sdpa_attention_forward, between GPTNeoXSdpaAttention and the interface.
+  bool packs_values() const {
+    return call_.implementation == AttentionImplementation::sdpa &&
+           ghost::has(changes::kGptNeoXPacksValues) && !ghost::has(changes::kGptNeoXHasNoBias);
+  }
+
   AttentionCall call_;
   std::int64_t head_size_;
   GPTNeoXAttentionBuffers before_;
