@@ -48,7 +48,7 @@ Tensor shifted_labels_loss(const Tensor& model_logits, const Batch& batch,
 
 /// Models whose forward computed its loss in the logits' own dtype until all shared one.
 bool loss_was_in_own_dtype(std::string_view model_type) {
-  if (ghost::has(changes::kAllModelsCallTheLoss)) return false;
+  if (ghost::has(changes::kAllModelsCallTheLoss)) return model_type == "gpt_neox";
   constexpr auto kModels =
       std::to_array<std::string_view>({"bloom", "dbrx", "falcon", "gpt2", "gpt_bigcode", "gpt_neox",
                                        "mpt", "opt", "persimmon", "stablelm", "xglm"});
