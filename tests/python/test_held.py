@@ -133,7 +133,7 @@ class Held(unittest.TestCase):
     def test_what_was_taken_stands_in_the_first_line(self):
         answer = memtape.train("Qwen/Qwen3-0.6B", LoraConfig(target_modules="all-linear"), releases="newest")
         trainer = memtape.train("Qwen/Qwen3-0.6B", TrainingArguments(), releases="newest")
-        for told, taken in ((answer, ("torch", "1 x 2048 tokens", "bf16")), (trainer, ("transformers", "8 x 2048 tokens", "fp32"))):
+        for told, taken in ((answer, ("torch", "1 x 2048 tokens", "bf16")), (trainer, ("transformers", "8 x 2048 tokens", "bf16 weights"))):
             for line in (told.text().splitlines()[0], repr(told)):
                 for word in taken:
                     self.assertIn(word, line)
