@@ -486,6 +486,8 @@ Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& aske
   if (recipe.lora) switch_off_dropout(*recipe.lora, disables_dropout(recipe));
   if (!trainer_of(recipe).balances_experts)
     trainer_of(recipe).balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
+  if (const Result<void> fine = check_flash(config, asked); !fine)
+    return tl::unexpected(fine.error());
   if (const Result<void> known = check_recipe(recipe); !known) return tl::unexpected(known.error());
   if (const Result<void> known = check_checkpoint(config, recipe); !known)
     return tl::unexpected(known.error());

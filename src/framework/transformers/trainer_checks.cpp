@@ -45,15 +45,6 @@ Result<void> check_trl(const TrainRecipe& recipe) {
   return {};
 }
 
-/// FlashAttention's kernels take no float32. Over a quantized base transformers casts before them
-/// (integrations/flash_attention.py, get_target_dtype).
-Result<void> check_flash(const TrainRecipe& recipe) {
-  const bool is_float32 = recipe.parameter_dtype() == DType::float32 && !recipe.autocasts();
-  if (recipe.attention != AttentionChoice::flash || !is_float32 || recipe.quantization) return {};
-  return bad_input("FlashAttention takes float16 and bfloat16 alone", "--attention flash",
-                   "--bf16 true, or --attention sdpa");
-}
-
 /// Several sequences in a row: layers that pass a state on read where each begins, in ways of their
 /// own, and processors of images place their tokens themselves.
 Result<void> check_flattening(const Config& config, const TrainRecipe& recipe) {
@@ -117,10 +108,17 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
     return bad_input("Trainer refuses to train a quantized model without adapters",
                      "--quantization", "add --peft");
   if (const Result<void> fine = check_trl(recipe); !fine) return fine;
-  if (const Result<void> fine = check_flash(recipe); !fine) return fine;
   if (const Result<void> fine = check_parallel(recipe); !fine) return fine;
   if (const Result<void> fine = check_evaluation(recipe); !fine) return fine;
   return check_optim(recipe);
+}
+
+Result<void> check_flash(const Config& config, const TrainRecipe& asked) {
+  const bool is_float32 = asked.parameter_dtype() == DType::float32 && !asked.autocasts();
+  const bool is_quantized = asked.quantization || !config.is_null("quantization_config");
+  if (asked.attention != AttentionChoice::flash || !is_float32 || is_quantized) return {};
+  return bad_input("FlashAttention takes float16 and bfloat16 alone", "--attention flash",
+                   "--bf16 true, or --attention sdpa");
 }
 
 Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {

@@ -20,6 +20,11 @@ Result<void> check_recipe(const TrainRecipe& recipe);
 /// for several sequences in a row.
 Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe);
 
+/// FlashAttention's kernels take no float32, which is what a step computes in that was asked for
+/// neither autocast nor an engine of 16 bits. Over a quantized base transformers casts before them
+/// (integrations/flash_attention.py, get_target_dtype).
+Result<void> check_flash(const Config& config, const TrainRecipe& asked);
+
 /// Checks the built model: the fused heads of trl and Liger start from the hidden states.
 Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                         family::PretrainedModel& model);
