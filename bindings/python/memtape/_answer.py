@@ -165,13 +165,20 @@ class RankAnswer(Answer):
             rows.append(row)
         return pandas.DataFrame(rows)
 
+    def _precision(self) -> Optional[str]:
+        """What is computed in. Trainer's "fp32" says only that nothing is cast: the weights' own type decides then."""
+        precision, weights = self.workload.get("precision"), self.workload.get("weights")
+        if not precision or not weights or weights == precision or precision.startswith("amp-"):
+            return precision or self.workload.get("dtype")
+        return f"{weights} weights" if precision == "fp32" else f"{precision} over {weights} weights"
+
     def _taken(self) -> List[str]:
         """What all figures hang on, said or not: the framework or the engine, the batch, the precision."""
         said = self.workload
         batch, tokens = said.get("micro_batch_size"), said.get("sequence_length")
         words = [getattr(self, "engine", None) or said.get("framework"),
                  f"{batch} images" if said.get("task") == "image-classification" else f"{batch} x {tokens} tokens" if batch and tokens else None,
-                 said.get("precision") or said.get("dtype")]
+                 self._precision()]
         return [word for word in words if word]
 
     def __repr__(self) -> str:

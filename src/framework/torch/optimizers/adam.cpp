@@ -4,6 +4,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/foreach.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/session.h"
 #include "release/trainer_changes.h"
 
 namespace memtape::torch {
