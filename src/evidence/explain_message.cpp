@@ -96,8 +96,7 @@ class MessageReader {
     if (!m_.other_processes.empty() && others == 0)
       finding(
           fmt::format("\"Process {} has 0 bytes memory in use\" is no count: in a container the "
-                      "driver does not "
-                      "tell what its processes hold",
+                      "driver does not tell what its processes hold",
                       m_.other_processes.front().first));
     if (m_.process && m_.reserved() && m_.process->bytes >= *m_.reserved())
       finding(
@@ -257,8 +256,7 @@ class MessageReader {
   void host_shared() {
     finding(
         "/dev/shm, by which workers hand over their batches, was full: in a container it has 64 "
-        "MiB "
-        "unless more is asked for; the GPU's memory is not to blame");
+        "MiB unless more is asked for; the GPU's memory is not to blame");
     remedy("docker run --shm-size 16g, or --ipc host", "room for the batches of all workers",
            std::nullopt, false);
     remedy("--dataloader_num_workers 0", "batches are made by the process itself", std::nullopt,

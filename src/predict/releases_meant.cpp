@@ -80,13 +80,16 @@ std::vector<std::string> release_warnings(const TrainRecipe& recipe) {
       continue;
     }
     // Every named change is in force for it, and so the rules of the last release that has one.
-    const Version known =
-        is_newer ? std::max(facts.newest, newest_recorded(package)) : facts.oldest;
-    lines.push_back(
-        fmt::format("{} {} is {} than the {} release that is known: the answer is that "
-                    "of {}",
-                    facts.name, meant.text(), is_newer ? "newer" : "older",
-                    is_newer ? "newest" : "oldest", known.text()));
+    if (is_newer)
+      lines.push_back(fmt::format(
+          "{} {} is newer than the newest release that is known: the answer is that of "
+          "{}",
+          facts.name, meant.text(), std::max(facts.newest, newest_recorded(package)).text()));
+    else
+      lines.push_back(
+          fmt::format("{0} {1} is older than {2}, the oldest release that is known whole: beside "
+                      "the few changes that are known, the answer is that of {2}",
+                      facts.name, meant.text(), facts.oldest.text()));
   }
   return lines;
 }
