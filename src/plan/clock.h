@@ -22,6 +22,8 @@ class Clock {
   virtual double seconds(const Candidate& candidate) const = 0;
   /// The seconds with their range and their parts.
   virtual Timing timing(const Candidate& candidate) const = 0;
+  /// What each stage of its pipeline does and when; nothing for a candidate without one.
+  virtual std::vector<PlanStage> stages(const Candidate& candidate) const = 0;
 };
 
 }  // namespace memtape::plan

@@ -447,6 +447,14 @@ class Search {
       answer_.warnings.push_back(fmt::format("Not searched: {}.", fmt::join(said, "; ")));
   }
 
+  /// The stages of the first row, which has lost its entry when the rows were sorted.
+  void draw_first() {
+    for (const Entry* one : shown_)
+      if (!rows_.empty() && rows_.front().framework == one->candidate.framework->name &&
+          rows_.front().layout == one->field->space->layout(one->candidate))
+        rows_.front().stages = one->field->clock->stages(one->candidate);
+  }
+
   void finish() {
     const auto better = [this](const PlanRow& a, const PlanRow& b) {
       if (a.sacrifice != b.sacrifice && (a.sacrifice.empty() || b.sacrifice.empty()))
@@ -461,6 +469,7 @@ class Search {
     };
     answer_.asked_first = asks_for_first_ && !shown_.empty() && shown_.front() == &entries_.front();
     std::stable_sort(rows_.begin() + (answer_.asked_first ? 1 : 0), rows_.end(), better);
+    draw_first();
     find_why_not();
     find_expected();
     say_left_out();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/step_clock.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "framework/dialects.h"
@@ -57,6 +59,16 @@ Timing PlanClock::timing(const Candidate& candidate) const {
     timing.parts.push_back({fmt::format("{}: {}", time::name(part.kind), part.what), part.seconds});
   timing.assumptions = t.assumptions;
   return timing;
+}
+
+std::vector<PlanStage> PlanClock::stages(const Candidate& candidate) const {
+  if (candidate.sizes.pp <= 1) return {};
+  std::vector<PlanStage> stages(static_cast<std::size_t>(candidate.sizes.pp));
+  for (const time::PipelineSlot& slot : clock_.train(setup(candidate), true).timeline)
+    stages.at(static_cast<std::size_t>(slot.stage))
+        .passes.push_back({.is_backward = slot.kind != 'F', .start = slot.start, .end = slot.end});
+  for (PlanStage& stage : stages) std::ranges::sort(stage.passes, {}, &PlanStage::Pass::start);
+  return stages;
 }
 
 }  // namespace memtape::plan

@@ -18,6 +18,7 @@ class PlanClock : public Clock {
     return clock_.train_seconds(setup(candidate));
   }
   Timing timing(const Candidate& candidate) const override;
+  std::vector<PlanStage> stages(const Candidate& candidate) const override;
 
  private:
   time::TrainSetup setup(const Candidate& candidate) const;

@@ -26,6 +26,16 @@ struct PlanTime {
   double seconds = 0.0;
 };
 
+/// What a stage of the pipeline computes for the micro-batches of a step, in order. A backward that
+/// is split, for inputs and for weights, is two passes.
+struct PlanStage {
+  struct Pass {
+    bool is_backward = false;
+    double start = 0.0, end = 0.0;  ///< seconds since the step's first forward
+  };
+  std::vector<Pass> passes;
+};
+
 struct PlanRow {
   NamedValues layout;  ///< the options that it sets, as the command line spells them
   std::string words;   ///< the same in words: "tp 8 · pp 16 · dp 128"
@@ -40,6 +50,7 @@ struct PlanRow {
   double tokens_per_second = 0.0;     ///< the sum over all GPUs
   std::optional<double> mfu;          ///< absent if the GPU's peak is not known
   std::vector<PlanTime> time;
+  std::vector<PlanStage> stages;           ///< of the first plan, if it has a pipeline
   std::optional<Bytes> peak_device_bytes;  ///< of the fullest rank; absent if it is not modelled
   /// What the plan needs on a smaller GPU, where cached segments go back to the driver in every
   /// step to make room. It is absent if that is not necessary.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/plan_json.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "report/json_parts.h"
@@ -19,6 +22,31 @@ void write_range(JsonWriter& out, std::string_view key, const SecondsRange& rang
 void number_or_null(JsonWriter& out, std::string_view key, const std::optional<double>& value) {
   out.key(key);
   value ? out.raw(six_digits(*value)) : out.null();
+}
+
+/// What each stage computes and waits, until the last of them is done.
+void write_stages(JsonWriter& out, const std::vector<PlanStage>& stages) {
+  if (stages.empty()) return;
+  double end = 0.0;
+  for (const PlanStage& stage : stages)
+    if (!stage.passes.empty()) end = std::max(end, stage.passes.back().end);
+  out.key("stages");
+  out.begin_array();
+  for (const PlanStage& stage : stages) {
+    double forward = 0.0, backward = 0.0;
+    for (const PlanStage::Pass& pass : stage.passes)
+      (pass.is_backward ? backward : forward) += pass.end - pass.start;
+    out.begin_object();
+    const std::pair<std::string_view, double> all[] = {{"forward_seconds", forward},
+                                                       {"backward_seconds", backward},
+                                                       {"waits_seconds", end - forward - backward}};
+    for (const auto& [name, seconds] : all) {
+      out.key(name);
+      out.raw(six_digits(std::max(seconds, 0.0)));
+    }
+    out.end_object();
+  }
+  out.end_array();
 }
 
 void write_members(JsonWriter& out, const PlanRow& plan) {
@@ -53,6 +81,7 @@ void write_members(JsonWriter& out, const PlanRow& plan) {
     out.end_object();
   }
   out.end_array();
+  write_stages(out, plan.stages);
   out.key("command");
   out.begin_row();
   for (const std::string& word : plan.command) out.value(word);

@@ -11,6 +11,7 @@
 #include "report/command_lines.h"
 #include "report/headline.h"
 #include "report/plan_picture.h"
+#include "report/plan_stages.h"
 
 namespace memtape::report {
 namespace {
@@ -198,7 +199,8 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
                     "each other",
                     look.style.pick("≈", "~")),
         look.width, 0);
-  if (a.question == "train") out += picture(a, look) + time_table(a) + faster_but_tight(a, look);
+  if (a.question == "train")
+    out += picture(a, look) + time_table(a) + stages_picture(a, look) + faster_but_tight(a, look);
   for (const WhyNot& one : a.why_not) {
     out += "\n";
     add(out,

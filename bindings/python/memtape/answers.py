@@ -613,6 +613,15 @@ class PlanRowTime(Read):
 
 
 @dataclass(frozen=True, repr=False)
+class PlanRowStage(Read):
+    """A part of an answer (docs/json.md)."""
+
+    forward_seconds: float
+    backward_seconds: float
+    waits_seconds: float
+
+
+@dataclass(frozen=True, repr=False)
 class PlanRow(Read):
     """A part of an answer (docs/json.md)."""
 
@@ -635,6 +644,7 @@ class PlanRow(Read):
     launch: Optional[str]
     sacrifice: Optional[str]
     time: Tuple[PlanRowTime, ...]
+    stages: Optional[Tuple[PlanRowStage, ...]]
     command: Tuple[str, ...]
 
     _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
@@ -642,9 +652,10 @@ class PlanRow(Read):
         ("ttft_seconds", Seconds._of),
         ("tpot_seconds", Seconds._of),
         ("time", each(PlanRowTime._of)),
+        ("stages", each(PlanRowStage._of)),
         ("command", tuple),
     )
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("rank", "step_seconds", "ttft_seconds", "tpot_seconds", "users", "within_limit_bytes", "cost_per_hour", "launch", "sacrifice",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("rank", "step_seconds", "ttft_seconds", "tpot_seconds", "users", "within_limit_bytes", "cost_per_hour", "launch", "sacrifice", "stages",))
 
 
 @dataclass(frozen=True, repr=False)
