@@ -81,15 +81,18 @@ info = pathlib.Path('$parts', backend.prepare_metadata_for_build_wheel('$parts')
 (info / 'WHEEL').write_text('Wheel-Version: 1.0\nGenerator: memtape\nRoot-Is-Purelib: false\nTag: py3-none-linux_${machine:-$here}\n')
 " >>build/wheel.log
 $tools/bin/wheel pack --dest-dir build/wheel/plain $parts >>build/wheel.log
-# Names the oldest manylinux that it runs on; nothing of other libraries is put in. For zig's it has to be the one asked for.
-plat=
-[ -z "$machine" ] || plat="--plat manylinux_$(echo $oldest_glibc | tr . _)_$machine"
+# Names the oldest manylinux that it runs on, whichever machine it is for; nothing of other libraries is put in. zig's may need no
+# newer C library than the one asked for.
 rm -f dist/memtape-*"${machine:-$here}".whl
-PATH="$PWD/$tools/bin:$PATH" auditwheel repair $plat --wheel-dir dist build/wheel/plain/memtape-*.whl >>build/wheel.log 2>&1 || {
+PATH="$PWD/$tools/bin:$PATH" auditwheel repair --wheel-dir dist build/wheel/plain/memtape-*.whl >>build/wheel.log 2>&1 || {
   tail -n 20 build/wheel.log >&2
   exit 3
 }
 wheel=$(ls dist/memtape-*"${machine:-$here}".whl)
+if [ -n "$machine" ]; then
+  needs=$(echo "$wheel" | sed -n 's/.*manylinux_2_\([0-9]*\)_.*/\1/p')
+  [ "${needs:-99}" -le "${oldest_glibc#2.}" ] || { say "$wheel needs a newer C library than $oldest_glibc"; exit 3; }
+fi
 say "$wheel: $(du -h "$wheel" | cut -f 1)"
 [ -n "$tried" ] || exit 0
 [ "${machine:-$here}" = "$here" ] || { say "it is for another machine: nothing of it was run"; exit 0; }

@@ -20,13 +20,13 @@ double end_of(const std::vector<PlanStage>& stages) {
   return end;
 }
 
-/// The share of a column that forwards and backwards take.
-struct Column {
+/// The share of a slice of time that forwards and backwards take.
+struct Slice {
   double forward = 0.0, backward = 0.0;
 };
 
-std::vector<Column> time_columns(const PlanStage& stage, double end, std::size_t count) {
-  std::vector<Column> columns(count);
+std::vector<Slice> slices_of(const PlanStage& stage, double end, std::size_t count) {
+  std::vector<Slice> slices(count);
   const double each = end / static_cast<double>(count);
   for (const PlanStage::Pass& pass : stage.passes) {
     const double last = std::min(pass.end / each, static_cast<double>(count));
@@ -34,18 +34,18 @@ std::vector<Column> time_columns(const PlanStage& stage, double end, std::size_t
       const auto from = std::max(pass.start / each, static_cast<double>(at));
       const auto to = std::min(last, static_cast<double>(at) + 1.0);
       if (to <= from) break;
-      (pass.is_backward ? columns[at].backward : columns[at].forward) += to - from;
+      (pass.is_backward ? slices[at].backward : slices[at].forward) += to - from;
     }
   }
-  return columns;
+  return slices;
 }
 
 /// A column in which a stage does both is mixed, unless one of them takes four fifths of its work.
-std::string_view glyph(const Column& column, const Style& style) {
-  const double busy = column.forward + column.backward;
+std::string_view glyph(const Slice& slice, const Style& style) {
+  const double busy = slice.forward + slice.backward;
   if (busy < 0.5) return style.pick("·", ".");
-  if (column.backward > 0.8 * busy) return style.pick("█", "B");
-  return column.forward > 0.8 * busy ? style.pick("░", "f") : style.pick("▒", "x");
+  if (slice.backward > 0.8 * busy) return style.pick("█", "B");
+  return slice.forward > 0.8 * busy ? style.pick("░", "f") : style.pick("▒", "x");
 }
 
 double waits(const PlanStage& stage, double end) {
@@ -69,7 +69,7 @@ std::string stages_picture(const PlanAnswer& answer, const PlanLook& look) {
   for (std::size_t row = 0; row < drawn; ++row) {
     const std::size_t at = row * (stages.size() - 1) / (drawn - 1);
     out += pad_right(fmt::format("  stage {}", at), kStageMargin);
-    for (const Column& column : time_columns(stages[at], end, count)) out += glyph(column, style);
+    for (const Slice& slice : slices_of(stages[at], end, count)) out += glyph(slice, style);
     out += pad_left(fmt::format("{:.0f} %", waits(stages[at], end) * 100.0), kShare) + "\n";
   }
   return out;
