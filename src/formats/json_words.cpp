@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json_reader.h"
+
 namespace memtape {
 namespace {
 
@@ -17,7 +19,7 @@ std::string as_json(const std::string& value) {
   double number = 0;
   const auto [at, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool is_number = error == std::errc() && at == value.data() + value.size();
-  return is_number ? value : fmt::format("\"{}\"", value);
+  return is_number ? value : json_quoted(value);
 }
 
 /// A field joins the object that `--group` has so far among the opened words, or begins one.
@@ -49,7 +51,8 @@ std::vector<std::string> with_dots_opened(const std::vector<std::string>& words)
     }
     const std::string field = word.substr(dot + 1, attached ? equals - dot - 1 : word.npos);
     const std::string value = attached ? word.substr(equals + 1) : words[++i];
-    add_field(opened, word.substr(0, dot), fmt::format("\"{}\": {}", field, as_json(value)));
+    add_field(opened, word.substr(0, dot),
+              fmt::format("{}: {}", json_quoted(field), as_json(value)));
   }
   return opened;
 }

@@ -4,6 +4,7 @@
 // ranges.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,7 +35,23 @@ struct PlanStage {
     double start = 0.0, end = 0.0;  ///< seconds since the step's first forward
   };
   std::vector<Pass> passes;
+
+  /// The seconds in which it computes backward, or forward.
+  double seconds(bool is_backward) const {
+    double sum = 0.0;
+    for (const Pass& pass : passes)
+      if (pass.is_backward == is_backward) sum += pass.end - pass.start;
+    return sum;
+  }
 };
+
+/// When the last stage is done. What a stage does not compute until then it waits.
+inline double end_of(const std::vector<PlanStage>& stages) {
+  double end = 0.0;
+  for (const PlanStage& stage : stages)
+    for (const PlanStage::Pass& pass : stage.passes) end = std::max(end, pass.end);
+  return end;
+}
 
 struct PlanRow {
   NamedValues layout;  ///< the options that it sets, as the command line spells them

@@ -27,15 +27,11 @@ void number_or_null(JsonWriter& out, std::string_view key, const std::optional<d
 /// What each stage computes and waits, until the last of them is done.
 void write_stages(JsonWriter& out, const std::vector<PlanStage>& stages) {
   if (stages.empty()) return;
-  double end = 0.0;
-  for (const PlanStage& stage : stages)
-    if (!stage.passes.empty()) end = std::max(end, stage.passes.back().end);
+  const double end = end_of(stages);
   out.key("stages");
   out.begin_array();
   for (const PlanStage& stage : stages) {
-    double forward = 0.0, backward = 0.0;
-    for (const PlanStage::Pass& pass : stage.passes)
-      (pass.is_backward ? backward : forward) += pass.end - pass.start;
+    const double forward = stage.seconds(false), backward = stage.seconds(true);
     out.begin_object();
     const std::pair<std::string_view, double> all[] = {{"forward_seconds", forward},
                                                        {"backward_seconds", backward},

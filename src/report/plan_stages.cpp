@@ -13,13 +13,6 @@ namespace {
 
 constexpr int kStageMargin = 12, kShare = 6, kBesideColumns = kStageMargin + kShare;
 
-double end_of(const std::vector<PlanStage>& stages) {
-  double end = 0.0;
-  for (const PlanStage& stage : stages)
-    for (const PlanStage::Pass& pass : stage.passes) end = std::max(end, pass.end);
-  return end;
-}
-
 /// The share of a slice of time that forwards and backwards take.
 struct Slice {
   double forward = 0.0, backward = 0.0;
@@ -49,9 +42,7 @@ std::string_view glyph(const Slice& slice, const Style& style) {
 }
 
 double waits(const PlanStage& stage, double end) {
-  double busy = 0.0;
-  for (const PlanStage::Pass& pass : stage.passes) busy += pass.end - pass.start;
-  return std::clamp(1.0 - busy / end, 0.0, 1.0);
+  return std::clamp(1.0 - (stage.seconds(false) + stage.seconds(true)) / end, 0.0, 1.0);
 }
 
 }  // namespace
