@@ -172,7 +172,8 @@ constinit const Dialect kDialect{
                   .absent = kAbsent,
                   .arguments = "Trainer's arguments",
                   .argument = argument,
-                  .has_optimizer = is_other_optim,
+                  .has_optimizer =
+                      [](std::string_view name) { return other_optim(name).has_value(); },
                   .start = start_arguments,
                   .finish = finish_arguments,
                   .check = check_options},

@@ -185,9 +185,7 @@ Result<void> set_optim_target_modules(const Said& said, TrainRecipe& recipe) {
 bool agrees_with_optimizer(std::string_view optim, std::span<const NamedValue> given) {
   const std::string* name = last_value(given, "optimizer");
   const std::string* impl = last_value(given, "optimizer-impl");
-  std::string of_trainer = name ? *name : "adamw";
-  std::ranges::replace(of_trainer, '-', '_');
-  if (is_other_optim(of_trainer)) return of_trainer == optim;
+  if (const auto other = name ? other_optim(*name) : std::nullopt) return *other == optim;
   TrainRecipe said;
   for (const std::string_view own : {"optimizer", "optimizer-impl"})
     if (const std::string* text = last_value(given, own))
@@ -214,11 +212,13 @@ constexpr auto kOptimArguments = std::to_array<Argument>({
 
 std::span<const Argument> optim_arguments() { return kOptimArguments; }
 
-bool is_other_optim(std::string_view name) {
+std::optional<std::string_view> other_optim(std::string_view name) {
   if (name == "lion") name = "lion_32bit";
   const auto at = std::ranges::find_if(
       kOptims, [name](const Optim& optim) { return option::is_same_name(optim.name, name); });
-  return at != kOptims.end() && (at->of == Optim::Of::others || at->of == Optim::Of::bitsandbytes);
+  const bool is_other =
+      at != kOptims.end() && (at->of == Optim::Of::others || at->of == Optim::Of::bitsandbytes);
+  return is_other ? std::optional(at->name) : std::nullopt;
 }
 
 std::string_view optim_of(OptimizerName optimizer, std::optional<OptimizerImpl> impl) {

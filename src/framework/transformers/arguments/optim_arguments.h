@@ -3,6 +3,7 @@
 // training_args.py:OptimizerNames, trainer_optimizer.py).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -12,8 +13,9 @@ namespace memtape::transformers {
 
 std::span<const Argument> optim_arguments();
 
-/// Whether it is an optimizer that only Trainer has, such as those of bitsandbytes.
-bool is_other_optim(std::string_view name);
+/// Trainer's name for an optimizer that it alone has, such as those of bitsandbytes: "lion_32bit" of
+/// "lion" and of "lion-32bit". It is nothing for others.
+std::optional<std::string_view> other_optim(std::string_view name);
 
 /// The optim for memtape's own --optimizer and --optimizer-impl. It is "" if Trainer has no such
 /// optimizer.

@@ -110,14 +110,11 @@ Result<void> take_packing(NamedValues& options) {
                      suggestion(name, known));
 }
 
-/// An optimizer that only Trainer has, with - for its _.
+/// An optimizer that only Trainer has.
 void take_optimizer(NamedValues& options) {
   const auto asked = std::ranges::find(options, "optimizer", &NamedValue::first);
   if (asked == options.end()) return;
-  std::string name = asked->second;
-  std::ranges::replace(name, '-', '_');
-  if (name == "lion") name = "lion_32bit";
-  if (is_other_optim(name)) *asked = {"optim", name};
+  if (const auto name = other_optim(asked->second)) *asked = {"optim", std::string(*name)};
 }
 
 }  // namespace
