@@ -15,7 +15,7 @@ using ghost::Tensor;
 
 /// _get_total_norm, whose list of norms the caller may hold
 Tensor total_norm_of(const std::vector<Tensor>& grads, const NormsOfAllRanks& of_all_ranks,
-                     std::vector<Tensor>& norms) {
+                     ghost::TensorList& norms) {
   for (const std::vector<std::size_t>& group : ghost::grouped_by_dtype(grads))
     for (const Tensor& norm : ghost::foreach_norm(ghost::at_places(grads, group)))
       norms.push_back(norm.unsqueeze(0));
@@ -32,7 +32,7 @@ Tensor clip_grad_norm(const std::vector<Tensor>& parameters, const NormsOfAllRan
     if (parameter.impl().grad) grads.push_back(parameter.grad());
   if (grads.empty()) return {};
   const ghost::GradMode no_grad(false);
-  std::vector<Tensor> norms;
+  ghost::TensorList norms;
   Tensor total_norm = total_norm_of(grads, of_all_ranks, norms);
   if (ghost::has(changes::kClipFreesNormsBefore)) norms.clear();
   const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));

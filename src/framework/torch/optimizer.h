@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ghost/tensor.h"
+#include "ghost/tensor_list.h"
 #include "workload/step_choices.h"
 
 namespace memtape {
@@ -25,7 +25,7 @@ struct TrainRecipe;
 namespace memtape::torch {
 
 using ghost::Tensor;
-using TensorList = std::vector<Tensor>;
+using ghost::TensorList;
 using Places = std::vector<std::size_t>;
 
 class Optimizer {

@@ -14,7 +14,7 @@ constexpr std::int64_t kChunkSize = 65536;  // MultiTensorApply.cuh
 
 }  // namespace
 
-std::vector<Tensor> foreach_norm(const std::vector<Tensor>& tensors) {
+TensorList foreach_norm(const std::vector<Tensor>& tensors) {
   Op op("_foreach_norm", {});
   const auto count = static_cast<std::int64_t>(tensors.size());
   std::int64_t most_chunks = 0, all_chunks = 0;
@@ -26,15 +26,15 @@ std::vector<Tensor> foreach_norm(const std::vector<Tensor>& tensors) {
   Tensor offsets;
   if (packed) offsets = empty({count + 1}, DType::int64);
   const Tensor partial = empty({packed ? all_chunks : count * most_chunks}, DType::float32);
-  std::vector<Tensor> norms;
+  TensorList norms;
   norms.reserve(tensors.size());
   for (const Tensor& t : tensors) norms.push_back(empty({}, t.dtype()));
   return norms;
 }
 
-std::vector<Tensor> foreach_like(const char* name, const std::vector<Tensor>& tensors) {
+TensorList foreach_like(const char* name, const std::vector<Tensor>& tensors) {
   Op op(name, {});
-  std::vector<Tensor> results;
+  TensorList results;
   results.reserve(tensors.size());
   for (const Tensor& t : tensors) results.push_back(empty_like(t, t.dtype()));
   return results;
@@ -52,9 +52,8 @@ std::vector<std::vector<std::size_t>> grouped_by_dtype(const std::vector<Tensor>
   return groups;
 }
 
-std::vector<Tensor> at_places(const std::vector<Tensor>& tensors,
-                              const std::vector<std::size_t>& places) {
-  std::vector<Tensor> found;
+TensorList at_places(const std::vector<Tensor>& tensors, const std::vector<std::size_t>& places) {
+  TensorList found;
   found.reserve(places.size());
   for (std::size_t place : places) found.push_back(tensors[place]);
   return found;

@@ -7,17 +7,17 @@
 #include <cstddef>
 #include <vector>
 
-#include "ghost/tensor.h"
+#include "ghost/tensor_list.h"
 
 namespace memtape::ghost {
 
 /// torch._foreach_norm(tensors, 2): it makes one number for each tensor, and a scratch buffer of
 /// partial sums in the kernel's accumulation type.
-std::vector<Tensor> foreach_norm(const std::vector<Tensor>& tensors);
+TensorList foreach_norm(const std::vector<Tensor>& tensors);
 
 /// An op that gives one tensor like each of `tensors`: _foreach_sqrt, _foreach_abs, or _foreach_mul
 /// by numbers or by a list of tensors of the same sizes and dtype.
-std::vector<Tensor> foreach_like(const char* name, const std::vector<Tensor>& tensors);
+TensorList foreach_like(const char* name, const std::vector<Tensor>& tensors);
 
 /// _group_tensors_by_device_and_dtype: the places in the list of the tensors of each dtype. The
 /// groups come out of a hash table that lists the newest entry first, so the dtype that appears
@@ -25,7 +25,6 @@ std::vector<Tensor> foreach_like(const char* name, const std::vector<Tensor>& te
 std::vector<std::vector<std::size_t>> grouped_by_dtype(const std::vector<Tensor>& tensors);
 
 /// The tensors at these places.
-std::vector<Tensor> at_places(const std::vector<Tensor>& tensors,
-                              const std::vector<std::size_t>& places);
+TensorList at_places(const std::vector<Tensor>& tensors, const std::vector<std::size_t>& places);
 
 }  // namespace memtape::ghost
