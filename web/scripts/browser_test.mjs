@@ -119,6 +119,18 @@ const tests = {
     }
     return page;
   },
+  async 'suggests the releases whose steps were recorded'() {
+    const page = await open('#task=train&model=Qwen/Qwen3-8B&gpu=h100-80gb');
+    await page.waitForSelector('.answer .size b');
+    const field = page.getByLabel('Releases');
+    const listed = await page.locator(`datalist[id="${await field.getAttribute('list')}"] option`).evaluateAll(options => options.map(o => o.value));
+    const older = listed.find(release => release.includes('transformers==4.'));
+    await field.fill(older);
+    await page.waitForFunction(release => document.querySelector('pre')?.textContent.includes(`--with ${release}`), older);
+    await idle(page);
+    assert.equal(await page.locator('.refusal').count(), 0);
+    return page;
+  },
   async 'sets two set-ups side by side'() {
     const page = await open('#task=tune&model=meta-llama/Llama-3.1-8B&gpu=rtx-4090');
     await page.waitForSelector('.answer .size b');

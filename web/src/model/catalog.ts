@@ -19,6 +19,7 @@ export interface Catalog {
   version: string;
   models: Model[];
   gpus: Gpu[];
+  releases: Record<string, string[]>;  // of torch, with transformers, and of each engine: as --with takes them, the newest first
   documents: {file: string; title: string}[];
   source: string;  // where the source lies, or ""
 }
