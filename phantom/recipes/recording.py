@@ -20,7 +20,7 @@ MEASURES = ("allocated", "requested", "reserved")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 HEADS = {"causal-lm": modeling_auto.AutoModelForCausalLM, "masked-lm": modeling_auto.AutoModelForMaskedLM,
          "seq2seq-lm": modeling_auto.AutoModelForSeq2SeqLM,
-         "image-text-to-text": modeling_auto.AutoModelForImageTextToText,
+         "image-text-to-text": getattr(modeling_auto, "AutoModelForImageTextToText", None),  # since 4.46
          "sequence-classification": modeling_auto.AutoModelForSequenceClassification,
          "token-classification": modeling_auto.AutoModelForTokenClassification,
          "question-answering": modeling_auto.AutoModelForQuestionAnswering,
@@ -43,9 +43,10 @@ def build_model():
         config.num_labels = SETTINGS["num_labels"]
     if SETTINGS["task"] == "seq2seq-lm" and getattr(config, "decoder_start_token_id", None) is None:
         config.decoder_start_token_id = 0
+    head = HEADS[SETTINGS["task"]] or modeling_auto.AutoModelForVision2Seq
     with torch.device(SETTINGS.get("init_device", "cuda")):
-        return HEADS[SETTINGS["task"]].from_config(config, attn_implementation=SETTINGS["attention"],
-                                                   **{DTYPE_NAME: DTYPES[SETTINGS["weights"]]})
+        return head.from_config(config, attn_implementation=SETTINGS["attention"],
+                                **{DTYPE_NAME: DTYPES[SETTINGS["weights"]]})
 
 
 def sample_sizes():
