@@ -59,6 +59,12 @@ inline constexpr Change kFlashSeedOnDevice{
     "was two scalars in host memory.",
     "aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp:mha_fwd"};
 
+inline constexpr Change kFlashFillsProcessorsTwice{
+    Package::torch,
+    {2, 5, 0},
+    "The flash kernel splits keys until two blocks fill each processor; before, until one did.",
+    "aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp:set_params_splitkv"};
+
 inline constexpr Change kFlashRoundsHeadsTo64{
     Package::torch,
     {2, 11, 0},
@@ -140,6 +146,14 @@ inline constexpr Change kCubCountsIn64Bits{
     {2, 7, 0},
     "CUB's UniqueByKey counts in 64 bits, so that a tile's state has 16 bytes; before, in 32.",
     "aten/src/ATen/cuda/cub.cuh:unique_by_key"};
+
+inline constexpr Change kCubIsTunedForEach{
+    Package::torch,
+    {2, 5, 0},
+    "CUB's tiles are tuned for each architecture, as of CUDA 12.4; those of CUDA 12.1 are, of "
+    "sorts "
+    "and up to Ampere.",
+    "cub/device/dispatch/tuning/*.cuh; cub/device/dispatch/dispatch_radix_sort.cuh"};
 
 inline constexpr Change kCubAliasesTileStates{
     Package::torch,

@@ -33,34 +33,30 @@ Bytes tile_states_bytes(std::int64_t items, std::int64_t tile, const TileState& 
 /// OnesweepPolicy of tuning_radix_sort.cuh: threads times items, the items scaled from 4 bytes to
 /// the 8 of a value.
 std::int64_t onesweep_tile(const DeviceTraits& device, Bytes key) {
-  if (device.at_least(9)) return 384 * ((key == 4 ? 29 : 24) * 4 / 8);
+  if (device.at_least(9) && has(changes::kCubIsTunedForEach))
+    return 384 * ((key == 4 ? 29 : 24) * 4 / 8);
   if (device.at_least(8)) return 384 * ((key == 4 ? 17 : 21) * 4 / 8);
   return 256 * (23 * 4 / 8);
 }
 
+/// The tiles of an algorithm that is tuned for the servers' GPUs.
+struct Tiles {
+  std::int64_t any, ampere, hopper, blackwell;
+};
+
+std::int64_t tile_of(const DeviceTraits& device, const Tiles& tiles) {
+  if (!has(changes::kCubIsTunedForEach)) return tiles.any;
+  if (device.at_least(10)) return tiles.blackwell;
+  if (device.at_least(9)) return tiles.hopper;
+  return device.at_least(8) && !device.at_least(8, 6) ? tiles.ampere : tiles.any;
+}
+
 /// UniqueByKeyPolicyT of tuning_unique_by_key.cuh for 8-byte keys and 4-byte values.
-std::int64_t unique_by_key_tile(const DeviceTraits& device) {
-  if (device.at_least(10)) return 384 * 10;
-  if (device.at_least(9)) return 640 * 7;
-  const bool tuned = device.at_least(8) && !device.at_least(8, 6);
-  return tuned ? 256 * 7 : 64 * (11 * 4 / 8);
-}
-
+constexpr Tiles kUniqueByKey{64 * (11 * 4 / 8), 256 * 7, 640 * 7, 384 * 10};
 /// ScanByKeyPolicyT of tuning_scan_by_key.cuh for 4-byte keys and values.
-std::int64_t scan_by_key_tile(const DeviceTraits& device) {
-  if (device.at_least(10)) return 224 * 20;
-  if (device.at_least(9)) return 288 * 14;
-  const bool tuned = device.at_least(8) && !device.at_least(8, 6);
-  return 256 * (tuned ? 15 : 9);
-}
-
+constexpr Tiles kScanByKey{256 * 9, 256 * 15, 288 * 14, 224 * 20};
 /// SelectIfPolicy of tuning_select_if.cuh for 4-byte values with flags, nothing rejected kept.
-std::int64_t select_flagged_tile(const DeviceTraits& device) {
-  if (device.at_least(10)) return 352 * 10;
-  if (device.at_least(9)) return 384 * 11;
-  const bool tuned = device.at_least(8) && !device.at_least(8, 6);
-  return tuned ? 192 * 12 : 128 * 5;
-}
+constexpr Tiles kSelectFlagged{128 * 5, 192 * 12, 384 * 11, 352 * 10};
 
 }  // namespace
 
@@ -79,12 +75,12 @@ Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Byt
 
 Bytes sum_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
   constexpr std::int64_t kPadding = 32, kWord = 16, kKey = 4;
-  const std::int64_t tiles = ceil_div(items, scan_by_key_tile(device));
+  const std::int64_t tiles = ceil_div(items, tile_of(device, kScanByKey));
   return blob(aligned((tiles + kPadding) * kWord) + aligned((tiles + 1) * kKey));
 }
 
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
-  return tile_states_bytes(items, unique_by_key_tile(device),
+  return tile_states_bytes(items, tile_of(device, kUniqueByKey),
                            {.word = has(changes::kCubCountsIn64Bits) ? 16 : 8});
 }
 
@@ -105,7 +101,7 @@ Bytes reduce_bytes(const DeviceTraits& device, std::int64_t items) {
 }
 
 Bytes select_flagged_bytes(const DeviceTraits& device, std::int64_t items) {
-  return tile_states_bytes(items, select_flagged_tile(device), {.word = 8});
+  return tile_states_bytes(items, tile_of(device, kSelectFlagged), {.word = 8});
 }
 
 }  // namespace memtape::ghost::cub

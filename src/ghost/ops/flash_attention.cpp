@@ -78,8 +78,10 @@ SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
     heads = k.size(1);
   }
   const std::int64_t block = head <= 64 ? 256 : head <= 128 ? 128 : 64;
-  const int splits = split_count(batch * heads * ceil_div(rows, 64), session().device.sm_count * 2,
-                                 ceil_div(k.size(2), block));
+  const int processors =
+      session().device.sm_count * (has(changes::kFlashFillsProcessorsTwice) ? 2 : 1);
+  const int splits =
+      split_count(batch * heads * ceil_div(rows, 64), processors, ceil_div(k.size(2), block));
   if (splits <= 1) return {};
   return {empty({splits, batch, heads, rows}, DType::float32),
           empty({splits, batch, heads, rows, head_as_padded(head)}, DType::float32)};
