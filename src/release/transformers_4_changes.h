@@ -67,6 +67,33 @@ inline constexpr Change kEncoderMasksAreShared{
     "made a mask of ones, looked for padding, and saw a part of the buffer of token types.",
     "models/bert/modeling_bert.py:BertModel.forward"};
 
+inline constexpr Change kLayersCheckpointThemselves{
+    Package::transformers,
+    {4, 53, 0},
+    "Layers checkpoint themselves (GradientCheckpointingLayer), and what is passed by name lives "
+    "as long as the graph; before, models passed every tensor by position, which reentrant "
+    "checkpointing lets go of once the layer's backward is done.",
+    "modeling_layers.py:GradientCheckpointingLayer; models/llama/modeling_llama.py:LlamaModel"};
+
+inline constexpr Change kStarcoder2Checkpoints{
+    Package::transformers,
+    {4, 52, 0},
+    "StarCoder2's layers can be checkpointed again; since 4.48, its model did not.",
+    "models/starcoder2/modeling_starcoder2.py:Starcoder2Model.forward"};
+
+inline constexpr Change kBartLeavesHeads{
+    Package::transformers,
+    {4, 52, 0},
+    "Attentions of BART and of those that copy it leave queries, keys and values as they lie; "
+    "before, they packed each, and in eager attention scaled the queries first.",
+    "models/bart/modeling_bart.py:BartAttention._shape"};
+
+inline constexpr Change kBartCallsTheInterface{
+    Package::transformers,
+    {4, 53, 0},
+    "Attentions of BART and of those that copy it call the attention function of all models.",
+    "models/bart/modeling_bart.py:BartAttention.forward"};
+
 inline constexpr Change kBloomReturnsProbabilities{
     Package::transformers,
     {4, 54, 0},
@@ -166,7 +193,8 @@ inline constexpr Change kAttentionsAreInterfaces{
     Package::transformers,
     {4, 48, 0},
     "Attention is a function that modules call; before, each had its code written out: keys and "
-    "values took the name of their repetitions, and sdpa's inputs were packed beside a mask alone.",
+    "values took the name of their repetitions, sdpa's inputs were packed beside a mask alone, and "
+    "eager attention's weights ended with it (Phi, Phi-3 and StarCoder2 added the mask in place).",
     "models/llama/modeling_llama.py:LlamaSdpaAttention.forward"};
 
 inline constexpr Change kMllamaCallsTheInterface{

@@ -53,10 +53,26 @@ class Starcoder2MLP : public nn::Module<Starcoder2MLP> {
   double residual_dropout_;
 };
 
+using CheckpointedLayer =
+    PreNormDecoderLayer<AttentionOf<ResidualDropout>, Starcoder2MLP, nn::LayerNorm>;
+
+/// A layer that some releases never checkpoint.
+class Starcoder2DecoderLayer : public CheckpointedLayer {
+ public:
+  using CheckpointedLayer::CheckpointedLayer;
+  template <class... Rest>
+  Tensor operator()(const nn::In& x, const Rest&... rest) {
+    const bool is_checkpointed = ghost::has(changes::kStarcoder2Checkpoints) ||
+                                 !ghost::has(changes::kAttentionsAreInterfaces);
+    if (is_checkpointed) return CheckpointedLayer::operator()(x, rest...);
+    const nn::LayerFrame frame;
+    return nn::Module<CheckpointedLayer>::operator()(x, rest...);
+  }
+};
+
 struct Starcoder2Parts : DecoderParts {
   using Settings = Starcoder2Config;
-  using DecoderLayer =
-      PreNormDecoderLayer<AttentionOf<ResidualDropout>, Starcoder2MLP, nn::LayerNorm>;
+  using DecoderLayer = Starcoder2DecoderLayer;
   using Norm = nn::LayerNorm;
   static Tensor enter_layers(const Tensor& inputs_embeds, const Starcoder2Config& c) {
     return ghost::dropout(inputs_embeds, c.embedding_dropout);

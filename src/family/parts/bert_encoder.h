@@ -83,6 +83,8 @@ class BertIntermediate : public nn::Module<BertIntermediate> {
 
 class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
  public:
+  static constexpr bool kTakesTensorsByPosition = true;
+
   BertLayer(const nn::Scope& scope, const BertConfig& config);
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
   /// Where forward puts the attention weights that it returns beside the hidden states; null while
@@ -147,7 +149,7 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     if (!given_mask.defined()) look_for_padding_before_5(input_ids);
     const Tensor embedding_output = embeddings(input_ids);
-    const EncoderMask mask = encoder_mask(attention_, given_mask, embedding_output);
+    const EncoderMask mask = mask_of(given_mask, embedding_output);
     const Tensor& attention_mask = mask.extended;
     Tensor hidden_states = embedding_output;
     Tensor weights_of_last;  // layer_outputs[1], until the next layer has returned
@@ -166,6 +168,13 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
   Embeddings embeddings;
 
  private:
+  EncoderMask mask_of(const Tensor& given_mask, const Tensor& embedding_output) const {
+    if constexpr (requires { Layer::mask_for(attention_, given_mask, embedding_output); })
+      return Layer::mask_for(attention_, given_mask, embedding_output);
+    else
+      return encoder_mask(attention_, given_mask, embedding_output);
+  }
+
   AttentionImplementation attention_;
   nn::ModuleList<Layer> layer_;
 };

@@ -10,9 +10,11 @@ namespace {
 
 struct CheckpointFunctionBackward final : Node {
   using Function = std::function<Tensor(const Tensor&)>;
-  CheckpointFunctionBackward(const Function& run_function, const Tensor& tensor)
+  CheckpointFunctionBackward(const Function& run_function, const Tensor& tensor,
+                             const std::function<void()>& let_go_of_saved)
       : Node("CheckpointFunctionBackward"),
         function(run_function),
+        let_go(let_go_of_saved),
         requires_grad(tensor.requires_grad()),
         autocast(session().autocast.enabled),
         autocast_dtype(session().autocast.dtype) {}
@@ -25,7 +27,10 @@ struct CheckpointFunctionBackward final : Node {
     if (output.requires_grad()) ghost::backward(output, in[0]);
     out[0] = detached.grad();
   }
-  void release() override { input.reset(); }
+  void release() override {
+    input.reset();
+    if (let_go) let_go();
+  }
 
   Tensor run_again(const Tensor& detached) const {
     Session& s = session();
@@ -39,6 +44,7 @@ struct CheckpointFunctionBackward final : Node {
 
   Saved input;
   Function function;
+  std::function<void()> let_go;
   bool requires_grad, autocast;
   DType autocast_dtype;
 };
@@ -46,10 +52,10 @@ struct CheckpointFunctionBackward final : Node {
 }  // namespace
 
 Tensor checkpoint_reentrant(const std::function<Tensor(const Tensor&)>& function,
-                            const Tensor& input) {
+                            const Tensor& input, const std::function<void()>& let_go) {
   Ptr<CheckpointFunctionBackward> node;
   if (session().grad_enabled && input.requires_grad()) {
-    node = make_node<CheckpointFunctionBackward>(function, input);
+    node = make_node<CheckpointFunctionBackward>(function, input, let_go);
     node->edges.push_back(gradient_edge(input));
   }
   Tensor output;

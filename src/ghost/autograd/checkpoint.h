@@ -69,8 +69,9 @@ auto checkpoint(const Function& function, const Tensor& input) {
 
 /// The same with use_reentrant=True (CheckpointFunction): the forward runs without gradients;
 /// backward runs it again completely, with its graph, inside one node. What `function` captures
-/// lives as long as the graph.
+/// lives as long as the graph; `let_go`, if there is one, is called when the node lets go of what
+/// it saved.
 Tensor checkpoint_reentrant(const std::function<Tensor(const Tensor&)>& function,
-                            const Tensor& input);
+                            const Tensor& input, const std::function<void()>& let_go = {});
 
 }  // namespace memtape::ghost
