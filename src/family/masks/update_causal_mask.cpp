@@ -122,7 +122,7 @@ void SlidingLayerMask::pick_columns(std::int64_t sliding_window) {
 }
 
 /// AttentionMaskConverter.to_4d: _make_causal_mask, _expand_mask, and the one filled by the other.
-Tensor prepare_4d_causal_attention_mask(const Tensor&, const Tensor& inputs_embeds) {
+Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tensor& inputs_embeds) {
   const std::int64_t batch = inputs_embeds.size(0), length = inputs_embeds.size(1);
   const DType dtype = inputs_embeds.dtype();
   Tensor causal;
@@ -137,7 +137,8 @@ Tensor prepare_4d_causal_attention_mask(const Tensor&, const Tensor& inputs_embe
   }
   Tensor expanded;
   {
-    const Tensor given = ghost::empty({batch, 1, length, length}, dtype);
+    Tensor given = attention_mask.unsqueeze(1).unsqueeze(1).expand({batch, 1, length, length});
+    if (given.dtype() != dtype) given = ghost::empty(given.sizes(), dtype);
     const Tensor inverted = ghost::rsub(1.0, given);
     const Tensor hidden = inverted.to(DType::boolean);
     expanded = ghost::masked_fill(inverted, hidden, ghost::kLowest);

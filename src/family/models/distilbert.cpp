@@ -9,10 +9,16 @@
 #include "family/parts/bert_encoder.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/encoder_classifier.h"
+#include "ghost/autocast.h"
+#include "ghost/ops/attention.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -101,6 +107,9 @@ class DistilBertSelfAttention : public nn::Module<DistilBertSelfAttention> {
     const Tensor query_layer = q_lin_(hidden_states).view(hidden_shape).transpose(1, 2);
     const Tensor key_layer = k_lin_(hidden_states).view(hidden_shape).transpose(1, 2);
     const Tensor value_layer = v_lin_(hidden_states).view(hidden_shape).transpose(1, 2);
+    if (!ghost::has(changes::kEncodersCallTheInterface) &&
+        call_.implementation != AttentionImplementation::flash)
+      return written_out(query_layer, key_layer, value_layer, attention_mask);
     Tensor attn_output =
         attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
@@ -108,6 +117,27 @@ class DistilBertSelfAttention : public nn::Module<DistilBertSelfAttention> {
   }
 
  private:
+  /// DistilBertSdpaAttention and MultiHeadSelfAttention, which looks for what [B, S] hides itself.
+  Tensor written_out(Tensor q, const Tensor& k, const Tensor& v, const Tensor& given_mask) {
+    Tensor mask, scores, weights, context;
+    if (call_.implementation == AttentionImplementation::sdpa) {
+      const double dropout = ghost::session().training ? call_.dropout : 0.0;
+      context = ghost::scaled_dot_product_attention(q, k, v, given_mask, {.dropout = dropout});
+    } else {
+      q = q.div(2.0);
+      scores = q.matmul(k.transpose(2, 3));
+      mask = ghost::eq(given_mask, 0).unsqueeze(1).unsqueeze(1).expand(scores.sizes());
+      scores = ghost::masked_fill(scores, mask, ghost::kLowest);
+      weights = ghost::softmax(scores, ghost::reduction_dtype(scores));
+      weights = ghost::dropout(weights, call_.dropout);
+      context = weights.matmul(v);
+    }
+    context = context.transpose(1, 2).contiguous();
+    const Dims& s = context.sizes();
+    context = context.view({s[0], s[1], s[2] * s[3]});
+    return out_lin_(context);
+  }
+
   AttentionCall call_;
   std::int64_t head_size_;
   nn::Linear q_lin_, k_lin_, v_lin_, out_lin_;
@@ -138,6 +168,20 @@ class FFN : public nn::Module<FFN> {
 
 class TransformerBlock : public nn::GradientCheckpointingLayer<TransformerBlock> {
  public:
+  static constexpr bool kTakesTensorsByPosition = true;
+
+  /// What the model hands to its layers.
+  static EncoderMask mask_for(AttentionImplementation attention, const Tensor& given_mask,
+                              const Tensor& embeddings) {
+    if (attention != AttentionImplementation::eager ||
+        ghost::has(changes::kEncodersCallTheInterface))
+      return encoder_mask(attention, given_mask, embeddings);
+    return {.given = {},
+            .extended = given_mask.defined()
+                            ? given_mask
+                            : ghost::ones(embeddings.sizes().leading(), DType::float32)};
+  }
+
   TransformerBlock(const nn::Scope& scope, const DistilBertConfig& c)
       : GradientCheckpointingLayer(scope),
         attention_(scope / "attention", c),

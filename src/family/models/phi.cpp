@@ -8,6 +8,10 @@
 #include "family/parts/decoder.h"
 #include "family/parts/forward_arguments.h"
 #include "family/parts/llama_layer.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "nn/layer_frame.h"
 
 namespace memtape::family {
 namespace {
@@ -39,6 +43,29 @@ struct PhiSteps {
   PartlyRotated operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) {
     if (norms) (*norms)(q, k);
     return rotate_part_in_place(q, k, cos_sin);
+  }
+  Tensor attend(const AttentionCall& call, Tensor& q, Tensor& k, Tensor& v, const Tensor& mask) {
+    if (ghost::has(*call.interface_since)) return attention_interface(call, q, k, v, mask);
+    if (call.implementation != AttentionImplementation::eager)
+      return written_out_attention(call, q, k, v, mask);
+    return eager_in_float32(call, q, k, v, mask);
+  }
+  /// PhiAttention.forward of 4.47.
+  static Tensor eager_in_float32(const AttentionCall& call, const Tensor& q, Tensor& k, Tensor& v,
+                                 const Tensor& mask) {
+    k = repeat_kv(k, call.num_key_value_groups);
+    v = repeat_kv(v, call.num_key_value_groups);
+    Tensor attn_weights;
+    {
+      const Tensor query = q.to(DType::float32), key = k.to(DType::float32);
+      attn_weights = query.matmul(key.transpose(2, 3));
+    }
+    attn_weights = attn_weights.div(2.0);
+    if (mask.defined()) ghost::add_(attn_weights, mask);
+    attn_weights = ghost::softmax(attn_weights, DType::float32).to(v.dtype());
+    attn_weights = ghost::dropout(attn_weights, call.dropout);
+    nn::LayerFrame::keep_attention_weights(attn_weights);
+    return attn_weights.matmul(v).transpose(1, 2).contiguous();
   }
   std::optional<HeadNorms<nn::LayerNorm>> norms;
 };

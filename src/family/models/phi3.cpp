@@ -37,6 +37,7 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
         o_proj_(scope / "o_proj", query_pos_, c.hidden_size, false),
         qkv_proj_(scope / "qkv_proj", c.hidden_size,
                   query_pos_ + 2 * c.num_key_value_heads * c.head_dim, false) {
+    call_.added_mask_in_place = true;
     if (c.own_ropes == OwnRopes::asked) rotary_emb_.emplace(scope / "rotary_emb", c.rope);
   }
 
@@ -58,11 +59,13 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
     std::tie(query_states, key_states) =
         rotate(query_states, key_states, rotary_emb_ ? own : position_embeddings);
     KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
+    Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))
             .contiguous();
-    return o_proj_(attn_output);
+    attn_output = o_proj_(attn_output);
+    if (!ghost::has(*call_.interface_since)) nn::LayerFrame::keep_attention_weights({});
+    return attn_output;
   }
 
  private:

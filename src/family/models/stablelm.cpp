@@ -55,6 +55,7 @@ class StableLmLayerNormPerHead : public nn::Module<StableLmLayerNormPerHead> {
 
 struct StableLmSteps {
   static constexpr const Change& kInterfaceSince = changes::kAllRopesAreShared;
+  static constexpr bool kAddedMaskInPlace = true;
   StableLmSteps(const nn::Scope& scope, const StableLmConfig& c, std::int64_t) {
     if (!ghost::has(changes::kAllRopesAreShared)) rotary_emb.emplace(scope / "rotary_emb", c.rope);
     if (!c.qk_layernorm) return;

@@ -81,6 +81,13 @@ void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_
   if (call.eager_softmax == EagerSoftmax::value_dtype) attn_weights = attn_weights.to(value_dtype);
 }
 
+void add_mask(const AttentionCall& call, Tensor& attn_weights, const Tensor& attention_mask) {
+  if (call.added_mask_in_place && !ghost::has(*call.interface_since))
+    ghost::add_(attn_weights, attention_mask);
+  else
+    attn_weights = attn_weights.add(attention_mask);
+}
+
 /// What follows once keys and values are there for each head.
 Tensor eager_attention(const AttentionCall& call, const Tensor& query, const Tensor& key_states,
                        const Tensor& value_states, const Tensor& attention_mask) {
@@ -90,7 +97,7 @@ Tensor eager_attention(const AttentionCall& call, const Tensor& query, const Ten
     attn_weights = ghost::tanh(attn_weights);
     attn_weights = attn_weights.mul(*call.softcap);
   }
-  if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
+  if (attention_mask.defined()) add_mask(call, attn_weights, attention_mask);
   eager_softmax(call, attn_weights, query.dtype(), value_states.dtype());
   attn_weights = ghost::dropout(attn_weights, call.dropout);
   Tensor attn_output = attn_weights.matmul(value_states).transpose(1, 2);

@@ -30,6 +30,7 @@ struct AttentionCall {
       true;  ///< transpose(1, 2).contiguous(); GPT-2 leaves the copy to its reshape
   const Change* interface_since =
       &changes::kAttentionsAreInterfaces;  ///< before that: written_out_attention
+  bool added_mask_in_place = false;        ///< before that, to eager attention's scores
 };
 
 /// Returns [B, S, H, D] for q [B, H, S, D], k and v [B, Hkv, S, D]. A float `attention_mask` is

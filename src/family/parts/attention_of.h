@@ -15,6 +15,7 @@
 //   finish(attn_output)                    behind it
 //   kOutput                                the output projection's name
 //   kInterfaceSince                        from when on it calls attention_interface
+//   kAddedMaskInPlace                      whether eager attention added the mask in place before
 //
 // Whether one projection is taken apart before the next is made decides in which order backward
 // meets them, and so what is alive together: it follows from which of these there are.
@@ -28,6 +29,7 @@
 #include "family/caches/key_value_cache.h"
 #include "family/parts/attention_interface.h"
 #include "family/parts/decoder.h"
+#include "nn/layer_frame.h"
 #include "nn/layers.h"
 #include "release/transformers_4_changes.h"
 
@@ -51,6 +53,7 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
         steps_(scope, c, layer) {
     if constexpr (requires { Steps::kInterfaceSince; })
       call_.interface_since = &Steps::kInterfaceSince;
+    if constexpr (requires { Steps::kAddedMaskInPlace; }) call_.added_mask_in_place = true;
     if (c.own_ropes == OwnRopes::none) return;
     rotary_emb_.emplace(scope / "rotary_emb", c.rope);
     asks_own_rope_ = c.own_ropes == OwnRopes::asked;
@@ -70,6 +73,7 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
       attn_output = steps_.attended(attn_output);
     attn_output = o_proj_(attn_output);
     if constexpr (requires { steps_.finish(attn_output); }) steps_.finish(attn_output);
+    if (!ghost::has(*call_.interface_since)) nn::LayerFrame::keep_attention_weights({});
     return attn_output;
   }
 

@@ -11,6 +11,7 @@ namespace memtape::family {
 /// Rotates, and applies the settings' residual_dropout behind the output projection (StarCoder2,
 /// Seed-OSS).
 struct ResidualDropout : Rotated<apply_rotary_pos_emb> {
+  static constexpr bool kAddedMaskInPlace = true;  // StarCoder2's
   template <class Settings>
   ResidualDropout(const nn::Scope& scope, const Settings& c, std::int64_t layer)
       : Rotated(scope, c, layer), residual_dropout(c.residual_dropout) {}

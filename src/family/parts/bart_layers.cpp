@@ -3,11 +3,15 @@
 
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
+#include "ghost/autocast.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/dropout.h"
+#include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/unary.h"
+#include "nn/layer_frame.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -86,20 +90,74 @@ BartAttention::BartAttention(const nn::Scope& scope, const BartLayerConfig& c,
       q_proj_(scope / "q_proj", c.d_model, c.d_model),
       out_proj_(scope / "out_proj", c.d_model, c.d_model) {}
 
+Tensor BartAttention::by_heads(const Tensor& projected) const {
+  const Dims shape = projected.sizes().leading().with(-1).with(head_dim_);
+  Tensor split = projected.view(shape).transpose(1, 2);
+  const bool packs = is_whisper_ || !ghost::has(changes::kBartLeavesHeads);
+  return packs ? std::move(split).contiguous() : split;
+}
+
+Tensor BartAttention::eager_products(const Tensor& query_states, const Tensor& key_states,
+                                     const Tensor& value_states,
+                                     const Tensor& attention_mask) const {
+  const std::int64_t batch = query_states.size(0), heads = query_states.size(1);
+  const auto in_rows = [&](const Tensor& x) {
+    return x.reshape({batch * heads, x.size(2), x.size(3)});
+  };
+  const Tensor query = in_rows(query_states), key = in_rows(key_states),
+               value = in_rows(value_states);
+  Tensor attn_weights = ghost::bmm(query, key.transpose(1, 2));
+  const Dims rows = attn_weights.sizes();
+  if (attention_mask.defined()) {
+    attn_weights = attn_weights.view({batch, heads, rows[1], rows[2]}).add(attention_mask);
+    attn_weights = attn_weights.view(rows);
+  }
+  attn_weights = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
+  const Tensor attn_probs = ghost::dropout(attn_weights, call_.dropout);
+  nn::LayerFrame::keep_attention_weights(attn_weights);
+  return ghost::bmm(attn_probs, value).view({batch, heads, rows[1], head_dim_});
+}
+
+Tensor BartAttention::written_out(const Tensor& hidden_states, const Tensor& current_states,
+                                  const Tensor& attention_mask) {
+  const bool is_eager = call_.implementation == AttentionImplementation::eager;
+  const bool packs = !ghost::has(changes::kBartLeavesHeads);
+  Tensor query_states = q_proj_(hidden_states);
+  if (!packs) query_states = by_heads(query_states);
+  if (is_eager) query_states = query_states.mul(ghost::kScale);
+  Tensor key_states, value_states;
+  if (packs) {
+    key_states = by_heads(k_proj_(current_states));
+    value_states = by_heads(v_proj_(current_states));
+    query_states = by_heads(query_states);
+  } else {
+    key_states = k_proj_(current_states);
+    value_states = v_proj_(current_states);
+    key_states = by_heads(key_states);
+    value_states = by_heads(value_states);
+  }
+  Tensor attn_output =
+      is_eager
+          ? eager_products(query_states, key_states, value_states, attention_mask).transpose(1, 2)
+          : written_out_attention(call_, query_states, key_states, value_states, attention_mask);
+  attn_output = attn_output.reshape(hidden_states.sizes());
+  attn_output = out_proj_(attn_output);
+  nn::LayerFrame::keep_attention_weights({});
+  return attn_output;
+}
+
 Tensor BartAttention::forward(const Tensor& hidden_states, const Tensor& key_value_states,
                               const Tensor& attention_mask) {
   const Dims input_shape = hidden_states.sizes().leading();
-  const auto heads = [this](Tensor projected) {
-    const Dims shape = projected.sizes().leading().with(-1).with(head_dim_);
-    Tensor split = std::move(projected).view(shape).transpose(1, 2);
-    return is_whisper_ ? std::move(split).contiguous() : split;
-  };
+  const Tensor& current_states = key_value_states.defined() ? key_value_states : hidden_states;
+  if (!is_whisper_ && !ghost::has(changes::kBartCallsTheInterface))
+    return written_out(hidden_states, current_states, attention_mask);
   Tensor query = q_proj_(hidden_states);
   if (is_whisper_) query = query.mul(ghost::kScale);
-  const Tensor query_states = heads(std::move(query));
-  const Tensor& current_states = key_value_states.defined() ? key_value_states : hidden_states;
-  const Tensor key_states = heads(k_proj_(current_states));
-  const Tensor value_states = heads(v_proj_(current_states));
+  const Tensor query_states = by_heads(query);
+  query.reset();
+  const Tensor key_states = by_heads(k_proj_(current_states));
+  const Tensor value_states = by_heads(v_proj_(current_states));
   Tensor attn_output =
       attention_interface(call_, query_states, key_states, value_states, attention_mask);
   attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();

@@ -57,6 +57,15 @@ class BartAttention : public nn::Module<BartAttention> {
                  const Tensor& attention_mask);
 
  private:
+  /// [B, S, d_model] as [B, heads, S, head_dim].
+  Tensor by_heads(const Tensor& projected) const;
+  /// Before kBartCallsTheInterface.
+  Tensor written_out(const Tensor& hidden_states, const Tensor& current_states,
+                     const Tensor& attention_mask);
+  /// Over [B * heads, S, head_dim], of queries that are scaled.
+  Tensor eager_products(const Tensor& query_states, const Tensor& key_states,
+                        const Tensor& value_states, const Tensor& attention_mask) const;
+
   AttentionCall call_;
   bool is_whisper_;
   std::int64_t head_dim_;
@@ -65,6 +74,8 @@ class BartAttention : public nn::Module<BartAttention> {
 
 class BartEncoderLayer : public nn::GradientCheckpointingLayer<BartEncoderLayer> {
  public:
+  static constexpr bool kTakesTensorsByPosition = true;
+
   BartEncoderLayer(const nn::Scope& scope, const BartLayerConfig& c);
   Tensor forward(const Tensor& x, const Tensor& attention_mask);
 
