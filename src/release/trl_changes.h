@@ -30,6 +30,18 @@ inline constexpr Change kTrlCountsAccuracy{
     "SFTTrainer copies the logits without the last position to count what they get right.",
     "trainer/sft_trainer.py:SFTTrainer.compute_loss"};
 
+inline constexpr Change kTrlDividesLogits{
+    Package::trl,
+    {0, 16, 0},
+    "GRPO divides the logits of completions by the temperature.",
+    "trainer/grpo_trainer.py:GRPOTrainer._get_per_token_logps"};
+
+inline constexpr Change kTrlGeneratesForTheStep{
+    Package::trl,
+    {0, 17, 0},
+    "GRPO generates for all micro-batches of a step at once; before, for each of them.",
+    "trainer/grpo_trainer.py:GRPOTrainer._prepare_inputs"};
+
 inline constexpr Change kTrlAutocasts{
     Package::trl,
     {0, 19, 0},
@@ -61,6 +73,12 @@ inline constexpr Change kTrlShiftsLogits{
     "DPOTrainer copies the logits without the last position and logs their entropy; before, it "
     "rolled the labels.",
     "trainer/dpo_trainer.py:DPOTrainer._compute_loss, concatenated_forward"};
+
+inline constexpr Change kTrlDividesLogitsInPlace{
+    Package::trl,
+    {1, 0, 0},
+    "GRPO and RLOO divide the logits in place; before, into another tensor.",
+    "trainer/grpo_trainer.py:GRPOTrainer._get_per_token_logps_and_entropies"};
 
 inline constexpr Change kTrlChunksSft{
     Package::trl,

@@ -18,7 +18,9 @@ struct ViewCopySlices final : Node {
       Op op("new_empty_strided", {});
       result = empty(in[0].sizes(), in[0].dtype());
     }
-    const Tensor slice = clone_contiguous(result.view(view_sizes));
+    const bool shows_all = numel(view_sizes) == result.numel();
+    const Tensor slice =
+        clone_contiguous(shows_all ? result.view(view_sizes) : result.slice(1, 0, view_sizes[1]));
     const Tensor part = divides ? slice.div(2.0) : slice.mul(other.unpack());
     out[0] = result;
   }

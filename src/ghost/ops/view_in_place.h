@@ -11,7 +11,7 @@ namespace memtape::ghost {
 /// view *= other, where `other` requires no gradient and `view` shows all elements of its base.
 void mul_view_(const Tensor& view, const Tensor& other);
 
-/// view /= a number on the host, with the same conditions.
+/// view /= a number on the host. It shows all elements of its base, or lacks some of dimension 1.
 void div_view_(const Tensor& view);
 
 }  // namespace memtape::ghost

@@ -16,7 +16,8 @@ namespace {
 /// The loss of these trainers that releases before the fused head take in ways of their own.
 std::string untranscribed(const TrainRecipe& recipe) {
   const TrainerRecipe& trainer = trainer_of(recipe);
-  if (trainer.grpo) return "GRPOTrainer's and RLOOTrainer's losses over the logits of completions";
+  if (trainer.grpo && !recipe.release.has(changes::kTrlTakesLogSoftmaxByRow))
+    return "what GRPOTrainer makes of a batch, all completions of each of its prompts,";
   if (trainer.kto) return "KTOTrainer's loss over whole logits";
   if (trainer.sft && recipe.release.has(changes::kTrlChunksSft) && trainer.sft->loss_type == "nll")
     return "SFTTrainer's loss in chunks of the vocabulary (chunked_nll)";

@@ -6,7 +6,10 @@
 #include "framework/transformers/generate.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer_recipe.h"
+#include "framework/transformers/trl/kept_logits.h"
+#include "framework/transformers/trl/logprob_entropy.h"
 #include "framework/transformers/trl/switched_off.h"
+#include "framework/transformers/trl/whole_logits.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -14,6 +17,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -57,10 +61,19 @@ TokenScores score_tokens(const PreparedModel& model, const Tensor& input_ids,
   std::vector<Tensor> all_logps, all_entropies;
   family::Batch batch;
   FusedOutput outputs;
+  Tensor logits;  // of the chunk before, until the next one has its own
   for (std::int64_t start = 0; start < count; start += what.batch_size) {
     const std::int64_t end = std::min(start + what.batch_size, count);
     batch.input_ids = input_ids.slice(0, start, end);
     batch.attention_mask = attention_mask.slice(0, start, end);
+    if (!ghost::has(changes::kTrlFusesHead)) {
+      logits = kept_logits(model, batch, keep, what.callee);
+      const std::int64_t tokens = batch.input_ids.size(1);
+      all_logps.push_back(
+          selective_log_softmax(logits, batch.input_ids.slice(1, tokens - keep, tokens)));
+      if (what.wants_entropy) all_entropies.push_back(entropy_of_logits(logits));
+      continue;
+    }
     batch.labels = ghost::masked_fill(batch.input_ids, ghost::eq(batch.attention_mask, 0),
                                       ghost::kIgnoreIndex);
     const FusedCount fused{.scored = what.scored.value_or((end - start) * keep),

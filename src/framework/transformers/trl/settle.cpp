@@ -6,6 +6,7 @@
 
 #include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/earlier_releases.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers {
 namespace {
@@ -65,7 +66,8 @@ Result<void> settle_batches(GrpoRecipe& grpo, const TrainRecipe& recipe) {
   if (grpo.generation_batch_size)
     grpo.steps_per_generation = *grpo.generation_batch_size / batch;
   else
-    grpo.steps_per_generation = grpo.steps_per_generation.value_or(recipe.gradient_accumulation);
+    grpo.steps_per_generation = grpo.steps_per_generation.value_or(
+        recipe.release.has(changes::kTrlGeneratesForTheStep) ? recipe.gradient_accumulation : 1);
   grpo.generation_batch_size = batch * *grpo.steps_per_generation;
   if (grpo.num_generations < 2)
     return bad_input("the completions of a prompt are compared", "--num_generations", "2 or more");

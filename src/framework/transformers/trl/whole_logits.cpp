@@ -71,6 +71,12 @@ FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch
   return out;
 }
 
+Tensor entropy_of_logits(const Tensor& logits) {
+  const ghost::GradMode no_grad(false);
+  if (!ghost::has(changes::kTrlFusesLogSoftmax)) take_entropy(logits);
+  return ghost::empty(logits.sizes().leading(), DType::float32);
+}
+
 void log_metrics_of_logits(const Tensor& logits, const Tensor& labels) {
   if (!logits.defined() || !ghost::has(changes::kTrlCountsAccuracy)) return;
   const ghost::GradMode no_grad(false);

@@ -11,6 +11,9 @@ namespace memtape::transformers::trl {
 FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch& inputs,
                                  FusedCount count, PreparedModel::Callee callee);
 
+/// entropy_from_logits without gradients (trl 0.20 to 1.13): [B, S] for logits [B, S, V].
+ghost::Tensor entropy_of_logits(const ghost::Tensor& logits);
+
 /// What SFTTrainer logs of the logits (SFTTrainer.compute_loss of trl 0.15 to 1.14). `labels` are
 /// those of the batch.
 void log_metrics_of_logits(const ghost::Tensor& logits, const ghost::Tensor& labels);
