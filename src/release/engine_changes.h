@@ -169,6 +169,26 @@ inline constexpr Change kVllmServesLanguageModelOnly{
     "0.",
     "vllm/engine/arg_utils.py"};
 
+inline constexpr Change kVllmLeavesOthersOut{
+    Package::vllm,
+    {0, 9, 1},
+    "The V1 worker counts what it takes itself; before, all that is in use on the device, by other "
+    "programs, too.",
+    "vllm/v1/worker/gpu_worker.py:Worker.determine_available_memory (memory_profiling)"};
+
+inline constexpr Change kVllmTakesLimitsAsJson{
+    Package::vllm,
+    {0, 10, 0},
+    "--limit-mm-per-prompt is JSON; before, image=4,video=1, too.",
+    "vllm/engine/arg_utils.py:nullable_kvs"};
+
+inline constexpr Change kVllmProfilesVideosOfTheContext{
+    Package::vllm,
+    {0, 11, 0},
+    "The profile run's video has as many frames as the model's context holds, 14 at most; before, "
+    "as a batch holds, 16 at most.",
+    "vllm/v1/worker/gpu_model_runner.py:GPUModelRunner._get_mm_dummy_batch (seq_len)"};
+
 inline constexpr Change kVllmEncodersJoinTheirGates{
     Package::vllm,
     {0, 27, 1},

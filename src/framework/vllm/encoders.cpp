@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/comma_list.h"
 #include "base/text.h"
 #include "family/registry.h"
 #include "framework/vllm/models/gemma4_encoder.h"
@@ -76,10 +77,11 @@ std::int64_t pixels_of(const Config& kwargs, const char* scope, std::int64_t oth
   return pixels;
 }
 
-/// get_num_frames_with_most_features of qwen2_vl.py: frames by twos, 14 at most.
-std::int64_t most_frame_pairs(std::int64_t length, std::int64_t tokens_of_frame) {
-  constexpr std::int64_t kMostPairs = 7;
-  return std::clamp<std::int64_t>(length / tokens_of_frame, 1, kMostPairs);
+/// get_num_frames_with_most_features of qwen2_vl.py: frames by twos.
+std::int64_t most_frame_pairs(const Settings& s, std::int64_t tokens_of_frame) {
+  const bool of_context = s.release.has(changes::kVllmProfilesVideosOfTheContext);
+  const std::int64_t length = of_context ? s.max_model_len : s.max_num_batched_tokens;
+  return std::clamp<std::int64_t>(length / tokens_of_frame, 1, of_context ? 7 : 8);
 }
 
 std::vector<Modality> qwen_items(const Config& vision, const PixelLimits& limits,
@@ -92,9 +94,8 @@ std::vector<Modality> qwen_items(const Config& vision, const PixelLimits& limits
   const std::int64_t image = most_tokens(pixels_of(kwargs, "images_kwargs", limits.image), unit);
   const bool treats_video_as_image = limits.image != limits.video;  // qwen3_vl.py: two frames
   const std::int64_t pixels = pixels_of(kwargs, "videos_kwargs", limits.video);
-  const std::int64_t video = treats_video_as_image
-                                 ? most_tokens(pixels / 2, unit)
-                                 : image * most_frame_pairs(s.max_model_len, image);
+  const std::int64_t video =
+      treats_video_as_image ? most_tokens(pixels / 2, unit) : image * most_frame_pairs(s, image);
   return {{"image", item(image)}, {"video", item(video)}};
 }
 
@@ -180,13 +181,31 @@ std::vector<ghost::Dims> parameters_of_tower(const Config& config, const Setting
 
 }  // namespace
 
+Result<Config> item_limits(const ServeOptions& options, const Release& release) {
+  const char* const kFlag = "--limit-mm-per-prompt";
+  const std::string text = options.text("limit-mm-per-prompt", "{}");
+  if (text.starts_with("{") || text.find('=') == std::string::npos)
+    return Config::parse(text, kFlag);
+  std::string json;
+  for (const std::string_view pair : parts_between(text, ',')) {
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const std::string_view count = pair.substr(std::min(equals + 1, pair.size()));
+    json += fmt::format("{}\"{}\": {}", json.empty() ? "{" : ", ", trimmed(pair.substr(0, equals)),
+                        trimmed(count));
+  }
+  json += "}";
+  if (release.has(changes::kVllmTakesLimitsAsJson))
+    return bad_input("vLLM reads no pairs since 0.10", kFlag, fmt::format("'{}'", json));
+  return Config::parse(json, kFlag);
+}
+
 Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& options,
                                                       const Config& config, const Settings& s) {
   const Config vision = config.object("vision_config");
   const bool has_sound =
       config.has("audio_config") && !config.object("audio_config").keys().empty();
   if (vision.keys().empty() && !has_sound) return std::shared_ptr<const Encoders>();
-  const Result<Config> limits = given_json(options, "limit-mm-per-prompt");
+  const Result<Config> limits = item_limits(options, s.release);
   if (!limits) return tl::unexpected(limits.error());
   const Result<Config> kwargs = given_json(options, "mm-processor-kwargs");
   if (!kwargs) return tl::unexpected(kwargs.error());

@@ -43,6 +43,9 @@ struct Encoders {
   bool tower_is_whole = false;
 };
 
+/// What --limit-mm-per-prompt says, as JSON: before 0.10 as "image=4,video=1", too.
+Result<Config> item_limits(const ServeOptions& options, const Release& release);
+
 /// Null for a model without encoders, and for a server of text alone.
 Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& options,
                                                       const Config& config, const Settings& s);

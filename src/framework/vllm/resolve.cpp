@@ -292,6 +292,12 @@ constexpr auto kTextParts = std::to_array<TextPart>({
     {"deepseek_v3", "DeepseekV3ForCausalLM"},
     {"gemma", "GemmaForCausalLM"},
     {"gemma2", "Gemma2ForCausalLM"},
+    {"glm4v_text", "Glm4ForCausalLM"},
+    {"glm4v_moe_text", "Glm4MoeForCausalLM"},
+    {"granite", "GraniteForCausalLM"},
+    {"cohere2", "Cohere2ForCausalLM"},
+    {"phi3", "Phi3ForCausalLM"},
+    {"gpt_oss", "GptOssForCausalLM"},
 });
 
 /// The key of the text model's configuration: llm_config in OpenGVLab's files. "" where there is none.
@@ -443,7 +449,10 @@ Config text_config(const Config& config) {
   const auto add = [&](std::string_view key, const std::string& json) {
     merged += fmt::format("{}\"{}\": {}", merged.empty() ? "{" : ", ", key, json);
   };
-  if (!architecture.empty()) add("architectures", fmt::format("[\"{}\"]", architecture));
+  if (!architecture.empty())
+    add("architectures", fmt::format("[\"{}\"]", architecture));
+  else if (config.has("architectures") && !text.has("architectures"))
+    add("architectures", config.json("architectures"));  // that of the whole is what is not known
   for (const char* key :
        {"dtype", "torch_dtype", "quantization_config", "tie_word_embeddings", "vision_config",
         "vision_feature_layer", "spatial_merge_size", "downsample_ratio", "scale_factor"})
@@ -454,11 +463,13 @@ Config text_config(const Config& config) {
   return whole ? *whole : text;
 }
 
-Result<bool> serves_text_alone(const ServeOptions& options, const Config& config) {
+Result<bool> serves_text_alone(const ServeRequest& request, const Config& config) {
+  const ServeOptions& options = request.options;
   if (options.has("language-model-only")) return true;
-  const std::string* text = options.find("limit-mm-per-prompt");
-  if (!text) return false;
-  const Result<Config> limits = Config::parse(*text, "--limit-mm-per-prompt");
+  if (!options.has("limit-mm-per-prompt")) return false;
+  const Result<Release> release = engine_release(options, Package::vllm, kVersion, request.release);
+  if (!release) return tl::unexpected(release.error());
+  const Result<Config> limits = item_limits(options, *release);
   if (!limits) return tl::unexpected(limits.error());
   const auto none = [&](const char* kind) { return limits->json(kind) == "0"; };
   return none("image") && (!reads_videos(config) || none("video"));
@@ -541,8 +552,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);
   const Parallel& p = s.parallel;
-  if (auto used = all_gpus_used(request, "vLLM", p.tp * p.pp * p.dp,
-                                "--tensor-parallel-size (--tp), --pp or --dp");
+  if (auto used = all_gpus_used(request, "vLLM", p.tp * p.pp * p.dp, "--tensor-parallel-size");
       !used)
     return tl::unexpected(used.error());
   warn_of_idle_gpus(request, "vLLM", p.tp * p.pp * p.dp, warnings);

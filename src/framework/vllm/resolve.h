@@ -23,7 +23,7 @@ Config text_config(const Config& config);
 
 /// Whether the server takes neither images nor videos, so that it does not make their encoders
 /// (interfaces.py, _mark_tower_model: --language-model-only, or --limit-mm-per-prompt of 0).
-Result<bool> serves_text_alone(const ServeOptions& options, const Config& config);
+Result<bool> serves_text_alone(const ServeRequest& request, const Config& config);
 /// `config` with its encoders replaced by empty objects.
 Config without_encoders(const Config& config);
 

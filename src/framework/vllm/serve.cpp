@@ -312,6 +312,19 @@ std::string start_doubt(const RankRun& run, const KvPlan& plan) {
       s.max_model_len, gib(plan.needed), gib(run.available), gib(most));
 }
 
+/// Who asks for less than half of a GPU shares it, and a worker that counts others' memory as its own
+/// (kVllmLeavesOthersOut) then has less.
+std::string sharing_doubt(const RankRun& run, const KvPlan& plan) {
+  constexpr double kHalf = 0.5;
+  const Settings& s = run.settings;
+  if (s.runner != Runner::v1 || s.release.has(changes::kVllmLeavesOthersOut)) return {};
+  if (s.gpu_memory_utilization >= kHalf || s.kv_cache_memory_bytes || plan.needed == 0) return {};
+  return fmt::format(
+      "before 0.9.1 vLLM counts what other programs hold on the GPU as its own: alone it starts, "
+      "with more than {} of theirs it does not",
+      gib(std::max<Bytes>(0, run.available - plan.needed)));
+}
+
 /// What comes off the cache leaves the device's peak where the budget is, unless the cache's size
 /// was asked for.
 Bounds bounds_of(const RankRun& run, const ServeRank& rank) {
@@ -333,6 +346,7 @@ void judge(ServeAnswer& answer, const std::vector<RankRun>& runs,
     answer.failure = overflow(runs[i], plans[i], answer.ranks[i]);
   for (std::size_t i = 0; i < runs.size() && answer.doubt.empty(); ++i)
     answer.doubt = start_doubt(runs[i], plans[i]);
+  if (answer.doubt.empty()) answer.doubt = sharing_doubt(runs.front(), plans.front());
 }
 
 void add_notes(ServeAnswer& answer, const KvPlan& plan, const RankRun& run) {
@@ -429,7 +443,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
                        request.id, "a config.json or a hub id");
   const Result<Config> whole = with_overrides(request, "hf-overrides");
   if (!whole) return tl::unexpected(whole.error());
-  const Result<bool> is_text = serves_text_alone(request.options, *whole);
+  const Result<bool> is_text = serves_text_alone(request, *whole);
   if (!is_text) return tl::unexpected(is_text.error());
   const Config named = text_config(*is_text ? without_encoders(*whole) : *whole);
   const Config config = as_decoder(named);
