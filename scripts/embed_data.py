@@ -9,6 +9,7 @@
     scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
     scripts/embed_data.py setting_tables data/settings OUTPUT.cpp   the tables of src/launch/setting_table.h, one a file
     scripts/embed_data.py word_tables data/words OUTPUT.cpp   the tables of src/launch/words.h, one a file
+    scripts/embed_data.py argument_tables data/arguments OUTPUT.cpp   rows of Trainer's and trl's arguments that have no effect
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/flag_tables.h
     scripts/embed_data.py export_programs data/export OUTPUT.cpp   the texts of src/exports/programs_text.h
     scripts/embed_data.py clusters data/clusters.yaml OUTPUT.cpp   the text of src/answer/cluster_data.h
@@ -133,7 +134,7 @@ def kernels(path):
 
 
 EFFECTS = {"*": "modelled", "#": "modelled", "-": "none", "?": "not_modelled"}
-NUMBERS = {"whole": "int", "number": "float"}
+NUMBERS = {"whole": "int", "number": "float", "size": "size"}
 
 
 def flag_table(path):
@@ -253,6 +254,37 @@ def clusters(path):
     )
 
 
+ARGUMENT_KINDS = {
+    "text": "option::Text{}", "switch": "option::OnOff{}", "real": "option::Real{}", "share": "kShare", "whole": "option::Whole{}",
+    "from_0": "option::Whole{.least = 0}", "from_-1": "option::Whole{.least = -1}",
+}
+
+
+def argument_tables(folder):
+    def rows(name, words):
+        read = [line.split() for line in (folder / name).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+        if any(len(row) != words for row in read) or len({row[0] for row in read}) != len(read):
+            sys.exit(f"{folder / name}: a line is not {words} words, or a field is there twice")
+        return read
+
+    def field(name, kind, default):
+        return f"field({text('--' + name)}, {ARGUMENT_KINDS[kind]}, {text(default)})"
+
+    own = "".join(f"    {field(*row)},\n" for row in rows("training_arguments.txt", 3))
+    trl = ""
+    for *row, trainers in rows("trl.txt", 4):
+        of = " | ".join(f"kOf{trainer.capitalize()}" for trainer in trainers.split(","))
+        trl += f"    {{{of}, {field(*row)}}},\n"
+    return (
+        f'{HEAD}#include "framework/transformers/arguments/trl_config.h"\n\nnamespace memtape::transformers {{\nnamespace {{\n'
+        f"constexpr Argument kNeutralFields[] = {{\n{own}}};\nconstexpr TrlField kNeutralTrlFields[] = {{\n{trl}}};\n"
+        "}  // namespace\n}  // namespace memtape::transformers\n\nnamespace memtape::data {\n\n"
+        "std::span<const transformers::Argument> neutral_training_arguments() { return transformers::kNeutralFields; }\n"
+        "std::span<const transformers::TrlField> neutral_trl_fields() { return transformers::kNeutralTrlFields; }\n\n"
+        "}  // namespace memtape::data\n"
+    )
+
+
 FACTS = re.compile(r'^extern const FamilyFacts (k\w+)\{\s*\.model_type = "([^"]+)"', re.MULTILINE)
 
 
@@ -288,6 +320,7 @@ def main():
         "launch_flags": launch_flags,
         "setting_tables": setting_tables,
         "word_tables": word_tables,
+        "argument_tables": argument_tables,
         "export_programs": export_programs,
         "clusters": clusters,
         "families": families,

@@ -188,6 +188,35 @@ constexpr auto to_kernels = to_trainer<&TrainerRecipe::lora_kernels, member>;
 
 constexpr std::string_view kAxolotl = "axolotl/utils/schemas/config.py";
 
+/// SchedulerType (trainer_utils.py).
+constexpr std::array<std::string_view, 12> kSchedulerTypes{"linear",
+                                                           "cosine",
+                                                           "cosine_with_restarts",
+                                                           "polynomial",
+                                                           "constant",
+                                                           "constant_with_warmup",
+                                                           "inverse_sqrt",
+                                                           "reduce_lr_on_plateau",
+                                                           "cosine_with_min_lr",
+                                                           "cosine_warmup_with_min_lr",
+                                                           "warmup_stable_decay",
+                                                           "greedy"};
+
+/// INTEGRATION_TO_CALLBACK (integrations/integration_utils.py), by itself or in a list.
+Result<void> check_report_to(const Said& said, TrainRecipe&) {
+  constexpr std::array<std::string_view, 16> kTrackers{
+      "none",  "all",      "azure_ml", "clearml", "codecarbon", "comet_ml",    "dagshub", "dvclive",
+      "flyte", "kubeflow", "mlflow",   "neptune", "swanlab",    "tensorboard", "trackio", "wandb"};
+  constexpr std::string_view kBetween = " ,[]\"'";
+  for (std::string_view rest = said.text; !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find_first_of(kBetween));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    if (!word.empty() && std::ranges::find(kTrackers, word) == kTrackers.end())
+      return option::unusable(said.name(), word, suggestion(word, kTrackers));
+  }
+  return {};
+}
+
 constexpr auto kTrainerFields = std::to_array<Argument>({
     decides("--micro-batch-size", field("--per_device_train_batch_size", Whole{}, "8",
                                         option::put<&TrainRecipe::micro_batch_size>)),
@@ -262,83 +291,13 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--torch_compile_mode", Text{}, {}, keep),
     field("--use_cache", Text{}, "false", keep),
     field("--use_cpu", Text{}, "false", keep),
+    field("--lr_scheduler_type", option::Choice{kSchedulerTypes}, "linear", pass),
+    field("--report_to", Text{}, "none", check_report_to),
     field("--accelerator_config", Text{}, {}, set_accelerator_config),
     field("--parallelism_config", Text{}, {}, keep),
     field("--label_names", Text{}, {}, keep),
     field("--debug", Text{}, {}, keep),
 });
-
-/// No block of a training step depends on them.
-constexpr auto kWithoutEffect =
-    std::to_array<Argument>({field("--output_dir", Text{}, "None"),
-                             field("--num_train_epochs", Real{}, "3.0"),
-                             field("--max_steps", Whole{.least = -1}, "-1"),
-                             field("--learning_rate", Real{}, "5e-05"),
-                             field("--lr_scheduler_type", Text{}, "linear"),
-                             field("--lr_scheduler_kwargs", Text{}, "None"),
-                             field("--warmup_steps", Real{}, "0"),
-                             field("--weight_decay", Real{}, "0.0"),
-                             field("--adam_beta1", kShare, "0.9"),
-                             field("--adam_beta2", kShare, "0.999"),
-                             field("--adam_epsilon", Real{}, "1e-08"),
-                             field("--bf16_full_eval", OnOff{}, "false"),
-                             field("--fp16_full_eval", OnOff{}, "false"),
-                             field("--tf32", OnOff{}, "None"),
-                             field("--logging_strategy", Text{}, "steps"),
-                             field("--logging_steps", Real{}, "500"),
-                             field("--logging_first_step", OnOff{}, "false"),
-                             field("--log_on_each_node", OnOff{}, "true"),
-                             field("--logging_nan_inf_filter", OnOff{}, "true"),
-                             field("--log_level", Text{}, "passive"),
-                             field("--log_level_replica", Text{}, "warning"),
-                             field("--disable_tqdm", OnOff{}, "None"),
-                             field("--report_to", Text{}, "none"),
-                             field("--run_name", Text{}, "None"),
-                             field("--project", Text{}, "huggingface"),
-                             field("--trackio_space_id", Text{}, "None"),
-                             field("--trackio_bucket_id", Text{}, "None"),
-                             field("--trackio_static_space_id", Text{}, "None"),
-                             field("--save_only_model", OnOff{}, "false"),
-                             field("--save_strategy", Text{}, "steps"),
-                             field("--save_steps", Real{}, "500"),
-                             field("--save_on_each_node", OnOff{}, "false"),
-                             field("--save_total_limit", Whole{.least = 0}, "None"),
-                             field("--enable_jit_checkpoint", OnOff{}, "false"),
-                             field("--push_to_hub", OnOff{}, "false"),
-                             field("--hub_token", Text{}, "None"),
-                             field("--hub_private_repo", OnOff{}, "None"),
-                             field("--hub_model_id", Text{}, "None"),
-                             field("--hub_strategy", Text{}, "every_save"),
-                             field("--hub_always_push", OnOff{}, "false"),
-                             field("--hub_revision", Text{}, "None"),
-                             field("--load_best_model_at_end", OnOff{}, "false"),
-                             field("--metric_for_best_model", Text{}, "None"),
-                             field("--greater_is_better", OnOff{}, "None"),
-                             field("--ignore_data_skip", OnOff{}, "false"),
-                             field("--restore_callback_states_from_checkpoint", OnOff{}, "false"),
-                             field("--full_determinism", OnOff{}, "false"),
-                             field("--seed", Whole{.least = 0}, "42"),
-                             field("--data_seed", Whole{.least = 0}, "None"),
-                             field("--dataloader_drop_last", OnOff{}, "false"),
-                             field("--dataloader_num_workers", Whole{.least = 0}, "0"),
-                             field("--dataloader_pin_memory", OnOff{}, "true"),
-                             field("--dataloader_persistent_workers", OnOff{}, "false"),
-                             field("--dataloader_prefetch_factor", Whole{}, "None"),
-                             field("--dataloader_multiprocessing_context", Text{}, "None"),
-                             field("--dataloader_in_order", OnOff{}, "true"),
-                             field("--remove_unused_columns", OnOff{}, "true"),
-                             field("--train_sampling_strategy", Text{}, "random"),
-                             field("--length_column_name", Text{}, "length"),
-                             field("--ddp_backend", Text{}, "None"),
-                             field("--ddp_timeout", Whole{}, "1800"),
-                             field("--skip_memory_metrics", OnOff{}, "true"),
-                             field("--do_train", OnOff{}, "false"),
-                             field("--do_predict", OnOff{}, "false"),
-                             field("--resume_from_checkpoint", Text{}, "None"),
-                             field("--local_rank", Whole{.least = -1}, "-1"),
-                             field("--eval_delay", Real{}, "0"),
-                             field("--eval_use_gather_object", OnOff{}, "false"),
-                             field("--include_num_input_tokens_seen", Text{}, "no")});
 
 /// Common options that Trainer alone gives a meaning.
 constexpr auto kOfTrainerAlone = std::to_array<Argument>({
@@ -369,7 +328,8 @@ Result<void> settle_optim(std::span<const NamedValue> options, TrainRecipe& reci
 std::vector<Argument> all_arguments() {
   std::vector<Argument> all(kTrainerFields.begin(), kTrainerFields.end());
   all.insert(all.end(), optim_arguments().begin(), optim_arguments().end());
-  all.insert(all.end(), kWithoutEffect.begin(), kWithoutEffect.end());
+  const auto neutral = data::neutral_training_arguments();
+  all.insert(all.end(), neutral.begin(), neutral.end());
   for (Argument& argument : all)
     if (argument.group.source.empty()) argument.group.source = kTrainingArguments;
   for (const TrlField& row : trl_fields())

@@ -84,7 +84,7 @@ constexpr Trainers kWithLength = kOfSft | kOfDpo | kOfReward | kOfKto | kOfExper
 constexpr Trainers kWithReference = kOfDpo | kOfKto | kOfOnline;
 constexpr Trainers kOfAll = kWithLength | kOfOnline;
 
-/// By the first configuration that has them; those without effect behind the others.
+/// By the first configuration that has them.
 constexpr auto kTrlFields = std::to_array<TrlField>({
     // of SFTConfig
     {kWithLength,
@@ -101,13 +101,6 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfSft, field("--eval_packing", OnOff{}, "None", to_sft<&SftRecipe::eval_packing>)},
     {kOfSft | kOfDpo | kOfOnline, field("--router_aux_loss_coef", Real{}, "None",
                                         put_unless<0, &TrainerRecipe::balances_experts>)},
-    {kOfSft, field("--completion_only_loss", OnOff{}, "None")},
-    {kOfSft, field("--assistant_only_loss", OnOff{}, "false")},
-    {kOfSft, field("--dataset_text_field", Text{}, "text")},
-    {kOfSft, field("--dataset_kwargs", Text{}, "None")},
-    {kWithLength, field("--dataset_num_proc", Whole{}, "None")},
-    {kOfAll, field("--model_init_kwargs", Text{}, "None")},
-    {kOfAll, field("--trust_remote_code", OnOff{}, "false")},
     {kOfSft | kOfReward, field("--chat_template_path", Text{}, "None")},
     {kOfSft | kOfReward, field("--eos_token", Text{}, "None")},
     {kOfSft | kOfDpo | kOfReward, field("--pad_token", Text{}, "None")},
@@ -129,12 +122,7 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfDpo, field("--padding_free", OnOff{}, "false", note_padding)},
     {kOfDpo | kOfKto, field("--precompute_ref_batch_size", Whole{}, "None")},
     {kOfDpo | kOfKto | kOfExperimental, field("--beta", Real{}, "0.1")},
-    {kOfDpo, field("--loss_weights", Text{}, "None")},
-    {kOfDpo, field("--f_alpha_divergence_coef", Real{}, "0.5")},
     {kOfDpo | kOfCpo, field("--label_smoothing", kShare, "0.0")},
-    {kOfDpo, field("--discopop_tau", Real{}, "0.05")},
-    {kWithReference, field("--ref_model_mixup_alpha", kShare, "0.6")},
-    {kWithReference, field("--ref_model_sync_steps", Whole{}, "512")},
     // of RewardConfig
     {kOfReward, field("--center_rewards_coefficient", Real{}, "None",
                       put_given<&TrainerRecipe::reward, &RewardRecipe::centers_rewards>)},
@@ -183,58 +171,13 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfGrpo, field("--loss_type", Choice{kGrpoLosses}, "dapo", to_grpo<&GrpoRecipe::loss_type>)},
     {kOfOnline,
      field("--disable_dropout", OnOff{}, "false", to_grpo<&GrpoRecipe::disable_dropout>)},
-    {kOfOnline, field("--num_generations_eval", Whole{}, "None")},
-    {kOfOnline, field("--epsilon", Real{}, "0.2")},
-    {kOfOnline, field("--epsilon_high", Real{}, "None")},
-    {kOfOnline, field("--reward_weights", Text{}, "None")},
-    {kOfGrpo, field("--multi_objective_aggregation", Text{}, "sum_then_normalize")},
-    {kOfGrpo, field("--scale_rewards", Text{}, "group")},
-    {kOfOnline, field("--log_completions", OnOff{}, "false")},
-    {kOfOnline, field("--log_multimodal", OnOff{}, "true")},
-    {kOfOnline, field("--num_completions_to_print", Whole{}, "None")},
-    {kOfOnline, field("--log_unique_prompts", OnOff{}, "false")},
-    {kOfGrpo, field("--log_completions_hub_repo", Text{}, "None")},
-    {kOfOnline, field("--chat_template_kwargs", Text{}, "None")},
-    {kOfGrpo, field("--sapo_temperature_neg", Real{}, "1.05")},
-    {kOfGrpo, field("--sapo_temperature_pos", Real{}, "1.0")},
-    {kOfGrpo, field("--vespo_k_pos", Real{}, "2.0")},
-    {kOfGrpo, field("--vespo_lambda_pos", Real{}, "3.0")},
-    {kOfGrpo, field("--vespo_k_neg", Real{}, "3.0")},
-    {kOfGrpo, field("--vespo_lambda_neg", Real{}, "2.0")},
-    {kOfGrpo, field("--entropy_coef_min", Real{}, "0.0")},
-    {kOfGrpo, field("--entropy_coef_max", Real{}, "1.0")},
-    {kOfGrpo, field("--entropy_coef_delta", Real{}, "0.005")},
-    {kOfGrpo, field("--entropy_target", Real{}, "0.2")},
-    {kOfGrpo, field("--max_tool_calling_iterations", Whole{}, "None")},
-    {kOfOnline, field("--vllm_mode", Text{}, "colocate")},
-    {kOfOnline, field("--vllm_model_impl", Text{}, "vllm")},
-    {kOfOnline, field("--vllm_enable_sleep_mode", OnOff{}, "false")},
-    {kOfOnline, field("--vllm_structured_outputs_regex", Text{}, "None")},
-    {kOfOnline, field("--vllm_server_base_url", Text{}, "None")},
-    {kOfOnline, field("--vllm_server_host", Text{}, "0.0.0.0")},
-    {kOfOnline, field("--vllm_server_port", Whole{}, "8000")},
-    {kOfOnline, field("--vllm_server_timeout", Real{}, "240.0")},
-    {kOfOnline, field("--vllm_group_port", Whole{}, "51216")},
-    {kOfOnline, field("--vllm_gpu_memory_utilization", kShare, "0.3")},
-    {kOfOnline, field("--vllm_max_model_length", Whole{}, "None")},
-    {kOfOnline, field("--vllm_tensor_parallel_size", Whole{}, "1")},
-    {kOfGrpo, field("--vllm_importance_sampling_correction", OnOff{}, "true")},
-    {kOfGrpo, field("--vllm_importance_sampling_mode", Text{}, "sequence_mask")},
-    {kOfGrpo, field("--vllm_importance_sampling_clip_max", Real{}, "3.0")},
-    {kOfGrpo, field("--vllm_importance_sampling_clip_min", Real{}, "None")},
-    {kOfGrpo, field("--vllm_importance_sampling_cap", Real{}, "None")},
-    {kOfOnline, field("--transformers_continuous_batching_config", Text{}, "None")},
     // of KTOConfig
     {kOfKto, field("--precompute_ref_log_probs", OnOff{}, "false",
                    to_kto<&KtoRecipe::precompute_ref_log_probs>)},
     {kOfKto, field("--disable_dropout", OnOff{}, "true", to_kto<&KtoRecipe::disable_dropout>)},
     {kOfKto, field("--loss_type", Choice{kKtoLosses}, "kto",
                    put_is<0, &TrainerRecipe::kto, &KtoRecipe::has_kl_term>)},
-    {kOfKto, field("--desirable_weight", Real{}, "1.0")},
-    {kOfKto, field("--undesirable_weight", Real{}, "1.0")},
     // of RLOOConfig
-    {kOfRloo, field("--normalize_advantages", OnOff{}, "false")},
-    {kOfRloo, field("--reward_clip_range", Text{}, "None")},
     // of CPOConfig
     {kOfCpo, field("--cpo_alpha", Real{}, "1.0", to_cpo<&CpoRecipe::cpo_alpha>)},
     {kOfCpo, field("--alpha", Real{}, "0",
@@ -245,9 +188,6 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfExperimental,
      by("memtape", field("--prompt_length", Whole{}, {}, to_cpo<&CpoRecipe::prompt_length>))},
     {kOfCpo, field("--loss_type", Choice{kCpoLosses}, "sigmoid", to_cpo<&CpoRecipe::loss_type>)},
-    {kOfCpo, field("--simpo_gamma", Real{}, "0.5")},
-    {kOfExperimental, field("--padding_value", Whole{}, "None")},
-    {kOfExperimental, field("--is_encoder_decoder", OnOff{}, "None")},
     {kOfExperimental, field("--max_completion_length", Whole{}, "None")},
 });
 
@@ -284,6 +224,14 @@ const TrlConfig kRloo{TrlTrainer::rloo, "rloo", "RLOOConfig", begin_rloo, &kGrpo
 const TrlConfig kCpo{TrlTrainer::cpo, "cpo", "CPOConfig", begin_with_length<&TrainerRecipe::cpo>};
 const TrlConfig kOrpo{TrlTrainer::orpo, "orpo", "ORPOConfig", begin_orpo, &kCpo};
 
-std::span<const TrlField> trl_fields() { return kTrlFields; }
+std::span<const TrlField> trl_fields() {
+  static const std::vector<TrlField> all = [] {
+    const auto neutral = data::neutral_trl_fields();
+    std::vector<TrlField> fields(kTrlFields.begin(), kTrlFields.end());
+    fields.insert(fields.end(), neutral.begin(), neutral.end());
+    return fields;
+  }();
+  return all;
+}
 
 }  // namespace memtape::transformers

@@ -66,3 +66,11 @@ void cut_sequences(TrainRecipe& recipe);
 std::vector<std::string_view> earlier_trl_names(Trainers of);
 
 }  // namespace memtape::transformers
+
+namespace memtape::data {
+
+// The tables of data/arguments: rows on which no block of a training step depends.
+std::span<const transformers::Argument> neutral_training_arguments();
+std::span<const transformers::TrlField> neutral_trl_fields();
+
+}  // namespace memtape::data
