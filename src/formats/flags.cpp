@@ -124,11 +124,15 @@ class FlagReader {
       if (flag.arity == Arity::one && given.values.empty())
         return bad_input(fmt::format("{} needs a value", flag.name), std::string(style_.program));
     }
-    const bool whole = flag.value == "int";
-    const bool is_number = (whole || flag.value == "float") && flag.arity != Arity::many;
-    if (is_number && !given.values.empty() && !may_be_number(given.values.front(), whole))
-      return bad_input(fmt::format("unusable value \"{}\"", given.values.front()),
-                       std::string(flag.name), whole ? "a whole number" : "a number");
+    const bool whole = flag.value == "int", size = flag.value == "size";
+    const bool is_number = (whole || size || flag.value == "float") && flag.arity != Arity::many;
+    if (is_number && !given.values.empty())
+      if (const std::string& text = given.values.front();
+          !may_be_number(text, whole) || (size && text.starts_with('-')))
+        return bad_input(fmt::format("unusable value \"{}\"", text), std::string(flag.name),
+                         whole  ? "a whole number"
+                         : size ? "a number from 0 on"
+                                : "a number");
     read_.given.push_back(std::move(given));
     return {};
   }

@@ -10,6 +10,7 @@
 #include "base/edit_distance.h"
 #include "base/text.h"
 #include "launch/words.h"
+#include "model/model_name.h"
 
 namespace memtape::launch {
 namespace {
@@ -101,10 +102,26 @@ bool is_misspelt_script(std::string_view script) {
          });
 }
 
+/// What answers in the place of a command that is not modelled, for the model that it names.
+std::string answered_instead(const LaunchCommand& command, std::string name) {
+  std::ranges::replace(name, ' ', '_');
+  std::string instead(meaning_of(name, data::unmodelled_programs()));
+  const CatalogEntry* model = nullptr;
+  for (const std::string& word : command.arguments)
+    if (!model && !(model = tagged_model(word))) model = find_model(word);
+  constexpr std::string_view kModel = "MODEL";
+  for (std::size_t at = 0; model && (at = instead.find(kModel)) != std::string::npos;)
+    instead.replace(at, kModel.size(), model->id);
+  return instead;
+}
+
 tl::unexpected<Error> unknown_program(const LaunchCommand& command,
                                       std::span<const std::string> words) {
+  const std::string verb = command.arguments.empty() ? "" : command.arguments.front();
+  for (const auto& name : {command.program + " " + verb, command.program})
+    if (const std::string instead = answered_instead(command, name); !instead.empty())
+      return unsupported(name + " is not modelled", "the command after --", instead);
   if (const auto verbs = verbs_of(command.program); !verbs.empty()) {
-    const std::string verb = command.arguments.empty() ? "" : command.arguments.front();
     if (verb.empty() || verb.starts_with('-'))
       return bad_input("not said what to do", command.program, suggestion(verb, verbs));
     return unsupported(fmt::format("\"{} {}\" is not modelled", command.program, verb),

@@ -66,6 +66,14 @@ std::string model_suggestion(std::string_view name) {
   if (const CatalogEntry* tagged = tagged_model(name))
     return "did you mean " + std::string(tagged->id) +
            "? Ollama serves such by llama.cpp: --engine llamacpp --quantize Q4_K_M";
+  if (const auto called = models_called(name); called.size() > 1) {
+    constexpr std::size_t kMost = 6;
+    std::string hint = "one of";
+    for (std::size_t i = 0; i < std::min(called.size(), kMost); ++i)
+      hint += (i > 0 ? ", " : " ") + std::string(called[i]);
+    const std::size_t more = called.size() - std::min(called.size(), kMost);
+    return hint + (more > 0 ? " and " + std::to_string(more) + " more of memtape models" : "");
+  }
   std::vector<std::string_view> names;
   const bool whole = name.find('/') != std::string_view::npos;
   for (const CatalogEntry& entry : data::models())

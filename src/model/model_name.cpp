@@ -151,4 +151,35 @@ const CatalogEntry* tagged_model(std::string_view name) {
   return best;
 }
 
+namespace {
+
+/// Whether a name begins with the letters and digits of `wanted`, whose last number ends there.
+bool begins_called(std::string_view name, std::string_view wanted) {
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  std::size_t at = 0;
+  for (const char c : wanted) {
+    while (at < name.size() && std::isalnum(static_cast<unsigned char>(name[at])) == 0) ++at;
+    if (at == name.size() || std::tolower(static_cast<unsigned char>(name[at])) != c) return false;
+    ++at;
+  }
+  return !is_digit(wanted.back()) || at == name.size() || !is_digit(name[at]);
+}
+
+}  // namespace
+
+std::vector<std::string_view> models_called(std::string_view name) {
+  constexpr std::size_t kShortest = 4;
+  const std::string wanted = squeezed(name);
+  std::vector<std::string_view> found;
+  if (wanted.size() < kShortest || name.find('/') != name.npos) return found;
+  for (const CatalogEntry& entry : model_catalog()) {
+    std::string_view rest = last_part(entry.id);
+    while (!rest.empty() && !begins_called(rest, wanted))
+      rest.remove_prefix(std::min(rest.find('-'), rest.size() - 1) + 1);
+    if (!rest.empty()) found.push_back(entry.id);
+  }
+  std::ranges::stable_sort(found, {}, [](std::string_view id) { return last_part(id).size(); });
+  return found;
+}
+
 }  // namespace memtape

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/catalog.h"
 
@@ -36,5 +37,9 @@ const CatalogEntry* base_of(std::string_view name);
 /// The entry that Ollama's NAME:TAG is nearest to, "llama3.1:8b" or "deepseek-r1:7b": the shortest
 /// name that holds both, together if one does. It is null for other words, and if there is none.
 const CatalogEntry* tagged_model(std::string_view name);
+
+/// The ids of the models of which a bare name is the beginning, or the beginning of a later word,
+/// the shortest first: "llama3" and "qwen3", as Ollama's users say.
+std::vector<std::string_view> models_called(std::string_view name);
 
 }  // namespace memtape

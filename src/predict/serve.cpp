@@ -14,6 +14,7 @@
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/serve.h"
 #include "ghost/device_traits.h"
+#include "option/value.h"
 #include "predict/device_summary.h"
 
 namespace memtape {
@@ -70,6 +71,21 @@ bool runs_llamacpp(std::string_view name) {
   return std::ranges::find(kAround, name) != kAround.end();
 }
 
+/// Flags without effect are numbers all the same: what the engine itself would refuse is no answer.
+Result<void> check_numbers(const ServeEngine& engine, const ServeOptions& options) {
+  for (const ServeFlag& flag : engine.flags) {
+    const bool is_whole = flag.form == "N";
+    if (!flag.help.empty() || !(is_whole || flag.form == "X")) continue;
+    const Result<void> fine = is_whole ? options.integer(flag.name(), 0).map([](std::int64_t) {})
+                                       : options.number(flag.name(), 0).map([](double) {});
+    if (!fine) return fine;
+    const std::string* const text = options.find(flag.name());
+    if (text && text->starts_with('-'))
+      return option::unusable(flag.name(), *text, "a number from 0 on");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::int64_t counted_parameters(const ServeRequest& request) {
@@ -100,6 +116,8 @@ Result<const ServeEngine*> find_serve_engine(std::string_view name) {
 }
 
 Result<ServeAnswer> predict_serve(const ServeEngine& engine, const ServeRequest& request) {
+  if (const Result<void> fine = check_numbers(engine, request.options); !fine)
+    return tl::unexpected(fine.error());
   Result<ServeAnswer> answer = engine.serve(request);
   if (!answer) return answer;
   answer->engine = engine.name;

@@ -11,7 +11,10 @@ Result<void> all_gpus_used(const ServeRequest& request, std::string_view engine,
   if (!request.options.has("gpus") || gpus <= ranks || ranks > 1) return {};
   return bad_input(
       fmt::format("{} would run on {} of them", engine, ranks), fmt::format("--gpus {}", gpus),
-      spread.empty() ? "leave it, or another engine" : fmt::format("as many ranks: {}", spread));
+      spread.empty() ? "leave it, or another engine"
+                     : fmt::format("{} {} spreads the model over all of them, --dp {} runs a copy "
+                                   "on each",
+                                   spread, gpus, gpus));
 }
 
 void warn_of_idle_gpus(const ServeRequest& request, std::string_view engine, int ranks,

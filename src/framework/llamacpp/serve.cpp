@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "base/pattern.h"
 #include "framework/llamacpp/context_sizes.h"
 #include "framework/llamacpp/fit.h"
 #include "framework/llamacpp/gguf_header.h"
@@ -213,6 +214,20 @@ void warn_of_checkpoint(const ServeRequest& request, const Settings& settings,
                     method));
 }
 
+/// llama.cpp lets a pattern pass that no tensor's name holds; people then wonder why it is not on
+/// the host.
+void warn_of_idle_overrides(const Model& model, const Settings& settings,
+                            std::vector<std::string>& warnings) {
+  for (const auto& [pattern, target] : settings.overrides)
+    if (std::ranges::none_of(model.weights, [&pattern = pattern](const Weight& weight) {
+          return search(pattern, weight.name).value_or(true);
+        }))
+      warnings.push_back(
+          fmt::format("--override-tensor {}={}: no tensor of this model has such a name, so that "
+                      "nothing moves",
+                      pattern, target));
+}
+
 }  // namespace
 
 Result<ServeAnswer> serve(const ServeRequest& request) {
@@ -244,6 +259,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   }
   answer.warnings = model->warnings;
   warn_of_checkpoint(request, *settings, answer.warnings);
+  warn_of_idle_overrides(*model, *settings, answer.warnings);
   answer.warnings.insert(answer.warnings.end(), settings->warnings.begin(),
                          settings->warnings.end());
   if (settings->splits_rows)

@@ -215,8 +215,7 @@ class Reader {
                        "leave it, or use tensor parallelism"));
     p.expert_parallel = experts > 1;
     if (problem_) return;
-    if (const auto used = all_gpus_used(request_, "SGLang", p.tp * p.pp * a_.replicas,
-                                        "--tp-size (--tp), --pp or --dp");
+    if (const auto used = all_gpus_used(request_, "SGLang", p.tp * p.pp * a_.replicas, "--tp-size");
         !used)
       problem_ = used.error();
     warn_of_idle_gpus(request_, "SGLang", p.tp * p.pp * a_.replicas, warnings_);
