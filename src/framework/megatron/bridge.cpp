@@ -3,6 +3,7 @@
 
 #include "model/type_of.h"
 
+#include <algorithm>
 #include <string>
 
 #include "workload/train_recipe.h"
@@ -33,8 +34,19 @@ void add_qwen3_moe(Attributes& a) {
   add_balance("aux_loss", 1e-3, a);
 }
 
-void add_deepseek_v3(const Config& c, Attributes& a) {
+/// deepseek_v3_bridge.py runs shared experts beside the exchange of tokens, which TransformerConfig
+/// refuses where they are made again or tokens are not exchanged.
+bool overlaps_shared_experts(const Strategy& s) {
+  const bool exchanges = s.moe_token_dispatcher_type.value_or("alltoall") == "alltoall";
+  const bool again =
+      s.recompute_modules &&
+      std::ranges::find(*s.recompute_modules, "shared_experts") != s.recompute_modules->end();
+  return exchanges && !again;
+}
+
+void add_deepseek_v3(const Config& c, const Strategy& s, Attributes& a) {
   add_bridge_experts(a);
+  a.truth("moe_shared_expert_overlap", overlaps_shared_experts(s));
   add_balance("seq_aux_loss", 1e-4, a);
   a.truth("moe_router_pre_softmax", true);
   a.text("moe_router_dtype", "fp32");
@@ -63,7 +75,7 @@ void add_bridge(const Config& c, const Strategy& s, const TrainRecipe& recipe, A
   a.truth("qk_layernorm", family == "qwen3" || family == "qwen3_moe" || family == "deepseek_v3");
   if (family == "mixtral") add_mixtral(a);
   if (family == "qwen3_moe") add_qwen3_moe(a);
-  if (family == "deepseek_v3") add_deepseek_v3(c, a);
+  if (family == "deepseek_v3") add_deepseek_v3(c, s, a);
 }
 
 }  // namespace memtape::megatron

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ghost/ops/creation.h"
+#include "ghost/ops/cublaslt.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/reductions.h"
@@ -81,7 +82,16 @@ Rank::Rank(const Arguments& arguments, std::int64_t tensor_rank)
 
 void Rank::use_cublas() {
   ghost::Session& session = ghost::session();
-  Tensor& workspace = session.cublas_workspaces[session.in_backward ? 1 : 0];
+  const int thread = session.in_backward ? 1 : 0;
+  if (session.stream != 0) {  // a handle has one for each stream
+    Tensor& workspace = side_workspaces_[{session.stream, thread}];
+    if (session.skipping || workspace.defined()) return;
+    const ghost::Op op("getCurrentCUDABlasHandle", {});
+    workspace = empty({a.cublas_workspace.value_or(ghost::cublas_workspace_bytes(session.device))},
+                      DType::uint8, Category::workspace);
+    return;
+  }
+  Tensor& workspace = session.cublas_workspaces[thread];
   if (!a.cublas_workspace || session.skipping || workspace.numel() > 0) return;
   const ghost::Op op("getCurrentCUDABlasHandle", {});
   workspace = empty({*a.cublas_workspace}, DType::uint8, Category::workspace);
@@ -99,6 +109,13 @@ Tensor Rank::global_buffer(const Dims& sizes, DType dtype) {
 StreamId Rank::cp_stream() {
   if (!cp_stream_) cp_stream_ = ghost::session().make_stream();
   return *cp_stream_;
+}
+
+StreamId Rank::next_pooled_stream() {
+  constexpr std::size_t kStreamsPerPool = 32;
+  const std::size_t at = streams_taken_++ % kStreamsPerPool;
+  if (at == pooled_streams_.size()) pooled_streams_.push_back(ghost::session().make_stream());
+  return pooled_streams_[at];
 }
 
 void Rank::use_chunk_order(bool before_attention) {

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "framework/megatron/activation_offload.h"
 #include "framework/megatron/arguments.h"
@@ -47,6 +49,8 @@ class Rank {
 
   /// get_cp_stream: the second of the two streams between which ring attention alternates.
   StreamId cp_stream();
+  /// torch.cuda.Stream(): the next of a pool of 32 (kStreamsPerPool of c10/cuda/CUDAStream.cpp).
+  StreamId next_pooled_stream();
   /// The two orders of chunks of a sequence, before and after attention, which are made once
   /// (get_seq_chunk_ids_for_reordering_before_attn and ..._after_attn of context_parallel.py).
   void use_chunk_order(bool before_attention);
@@ -72,6 +76,9 @@ class Rank {
   Tensor buffer_, te_workspace_, overlap_workspace_;
   std::vector<Tensor> dummies_, grouped_workspaces_;
   std::optional<StreamId> cp_stream_;
+  std::map<std::pair<StreamId, int>, Tensor> side_workspaces_;  ///< by stream and thread
+  std::vector<StreamId> pooled_streams_;
+  std::size_t streams_taken_ = 0;
   std::array<Tensor, 2> chunk_orders_;
 };
 

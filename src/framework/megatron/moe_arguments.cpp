@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "framework/megatron/shared_experts.h"
+
 namespace memtape::megatron {
 namespace {
 
@@ -94,8 +96,6 @@ Result<MoeArguments> read_moe(const Config& c, std::int64_t layers, std::int64_t
   if (moe.num_experts == 0) return moe;
   moe.ffn_hidden_size = c.dimension("moe_ffn_hidden_size", ffn_hidden_size);
   moe.topk = c.dimension("moe_router_topk", 2);
-  moe.shared_expert_size = c.count("moe_shared_expert_intermediate_size", 0);
-  moe.shared_gate = c.boolean("moe_shared_expert_gate", false);
   moe.gathers_tokens = c.text("moe_token_dispatcher_type", "allgather") == "allgather";
   moe.grouped_gemm = c.boolean("moe_grouped_gemm", false);
   moe.permute_fusion = c.boolean("moe_permute_fusion", false);
@@ -103,17 +103,17 @@ Result<MoeArguments> read_moe(const Config& c, std::int64_t layers, std::int64_t
   moe.capacity_factor = c.optional_number("moe_expert_capacity_factor");
   moe.pads_to_capacity = c.boolean("moe_pad_expert_input_to_capacity", false);
   moe.router = read_router(c);
+  if (const auto fine = read_shared_experts(c, moe); !fine) return tl::unexpected(fine.error());
   if (moe.topk > moe.num_experts)
     return bad_input(fmt::format("{} of {} experts", moe.topk, moe.num_experts),
                      "--moe-router-topk", fmt::format("at most {}", moe.num_experts));
-  if (moe.pads_to_capacity && moe.capacity_factor &&
-      *moe.capacity_factor * static_cast<double>(moe.topk) > static_cast<double>(moe.num_experts))
+  const double most = static_cast<double>(moe.num_experts) / static_cast<double>(moe.topk);
+  if (const double factor = moe.capacity_factor.value_or(0.0);
+      moe.pads_to_capacity && factor > most)
     return bad_input(
-        fmt::format("{} pads each expert to more tokens than there are", *moe.capacity_factor),
+        fmt::format("{} pads each expert to more tokens than there are", factor),
         "--moe-expert-capacity-factor",
-        fmt::format("at most {} for {} of {} experts",
-                    static_cast<double>(moe.num_experts) / static_cast<double>(moe.topk), moe.topk,
-                    moe.num_experts));
+        fmt::format("at most {} for {} of {} experts", most, moe.topk, moe.num_experts));
   if (const auto [groups, chosen] = std::pair(moe.router.groups, moe.router.group_topk);
       chosen > 0 && (groups < chosen || moe.num_experts % groups != 0))
     return bad_input(fmt::format("{} of {} groups of {} experts", chosen, groups, moe.num_experts),

@@ -38,7 +38,7 @@ struct MoeArguments {
   std::int64_t ffn_hidden_size = 0, topk = 2, shared_expert_size = 0;
   std::vector<bool> layers;     ///< whether layer i has experts
   bool gathers_tokens = false;  ///< the dispatcher is "allgather"
-  bool grouped_gemm = false, shared_gate = false, permute_fusion = false;
+  bool grouped_gemm = false, shared_gate = false, shared_overlap = false, permute_fusion = false;
   bool fused_squared_relu = false;  ///< --use-fused-weighted-squared-relu
   std::optional<double> capacity_factor;
   bool pads_to_capacity = false;

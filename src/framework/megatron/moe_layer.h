@@ -7,6 +7,7 @@
 
 #include "framework/megatron/experts.h"
 #include "framework/megatron/router.h"
+#include "framework/megatron/shared_experts.h"
 #include "framework/megatron/token_dispatcher.h"
 
 namespace memtape::megatron {
@@ -18,14 +19,13 @@ class MoeLayer {
 
  private:
   Tensor routed(const Tensor& x);
-  Tensor shared(const Tensor& x);
+  Tensor shared(const Tensor& x);  ///< shared_experts_compute
 
   Rank& rank_;
   Router router_;
   std::unique_ptr<TokenDispatcher> dispatcher_;
   Experts experts_;
-  Tensor shared_gate_;
-  std::unique_ptr<Linear> shared_fc1_, shared_fc2_;
+  std::unique_ptr<SharedExperts> shared_;
 };
 
 }  // namespace memtape::megatron

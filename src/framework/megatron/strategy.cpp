@@ -123,6 +123,7 @@ constexpr auto kFields = std::to_array<ConfigField<Strategy>>({
     {"moe_router_enable_expert_bias", hand_on},
     {"moe_shared_expert_intermediate_size", hand_on},
     {"moe_shared_expert_gate", hand_on},
+    {"moe_shared_expert_overlap", hand_on},
     {"moe_pad_expert_input_to_capacity", hand_on},
     {"moe_ffn_hidden_size", hand_on},
     {"moe_layer_freq", hand_on},

@@ -7,6 +7,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/sum_of_bools.h"
+#include "ghost/ops/view_in_place.h"
 
 namespace memtape::megatron {
 namespace {
@@ -107,6 +108,7 @@ class ExchangingDispatcher final : public TokenDispatcher {
                 .by_sort = rank_.a.pretrain_loop,
                 .deterministic = rank_.a.deterministic};
     if (!moe_.pads_to_capacity) count_tokens();
+    if (shared_experts_) shared_experts_->pre_forward_comm(rows.view(shape_of(rows)));
     Permuted permuted = permute(rows, map_, probs_, options_);
     mapping_ = permuted.mapping;
     return permuted.tokens;
@@ -119,6 +121,7 @@ class ExchangingDispatcher final : public TokenDispatcher {
   }
 
   Tokens postprocess(const Tokens& tokens) override {
+    if (shared_experts_) shared_experts_->fc1_forward_and_act(ep_ > 1 ? tokens.hidden : Tensor());
     Tokens mine = tokens;
     if (etp_ > 1) mine.hidden = gather_rows(mine.hidden, etp_);
     if (etp_ > 1) mine.probs = gather_rows(mine.probs, etp_);
@@ -140,10 +143,22 @@ class ExchangingDispatcher final : public TokenDispatcher {
   }
 
   Tensor combine_postprocess(const Tensor& output) override {
-    return unpermute(output, mapping_, tokens_, options_);
+    if (!shared_experts_) return unpermute(output, mapping_, tokens_, options_);
+    shared_experts_->fc2_forward(ep_ > 1 ? output : Tensor());
+    shared_experts_->post_forward_comm();
+    const Tensor rows = unpermute(output, mapping_, tokens_, options_);
+    const Tensor summed = rows.view(shape_of(rows));
+    ghost::add_view_(summed, shared_experts_->output());
+    return summed;
   }
 
  private:
+  /// hidden_shape: [sequence, micro-batch, hidden].
+  Dims shape_of(const Tensor& rows) const {
+    const std::int64_t sequences = rank_.a.micro_batch_size;
+    return {rows.size(0) / sequences, sequences, rows.size(1)};
+  }
+
   /// Tokens that an expert may get from one rank, if that is limited.
   std::int64_t sent() const {
     const std::int64_t all = tokens_ * moe_.topk;

@@ -14,6 +14,7 @@
 #include "framework/megatron/linear.h"
 #include "framework/megatron/permutation.h"
 #include "framework/megatron/router.h"
+#include "framework/megatron/shared_experts.h"
 
 namespace memtape::megatron {
 
@@ -28,6 +29,9 @@ class TokenDispatcher {
   virtual ~TokenDispatcher() = default;
   TokenDispatcher(const TokenDispatcher&) = delete;
   TokenDispatcher& operator=(const TokenDispatcher&) = delete;
+
+  /// Their parts run between the dispatcher's own.
+  void set_shared_experts(SharedExperts* experts) { shared_experts_ = experts; }
 
   /// dispatch_preprocess of rows [tokens, hidden].
   virtual Tokens preprocess(const Tensor& rows, const Routing& routing) = 0;
@@ -44,6 +48,7 @@ class TokenDispatcher {
   Rank& rank_;
   const MoeArguments& moe_;
   std::int64_t ep_, etp_, local_;
+  SharedExperts* shared_experts_ = nullptr;
 };
 
 std::unique_ptr<TokenDispatcher> make_token_dispatcher(Rank& rank);

@@ -250,10 +250,6 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& c) {
   const std::string backend = c.text("attention_backend", "");
   if (backend == "unfused" || backend == "local" || c.text("transformer_impl", "") == "local")
     recipe.attention = AttentionChoice::eager;
-  if (type_of(c) == "deepseek_v3" && recipe.attention != AttentionChoice::eager)
-    recipe.not_modelled.emplace_back(
-        "Megatron-Bridge runs DeepSeek's shared experts beside the exchange of tokens "
-        "(moe_shared_expert_overlap); here they run after it");
   return recipe;
 }
 

@@ -14,16 +14,15 @@
 #include "release/torch_changes.h"
 
 namespace memtape::ghost {
-namespace {
 
-/// Default cuBLAS workspace, CublasHandlePool.cpp parseChosenWorkspaceSize: 4096 KiB x 2 + 16 KiB x
-/// 8, on Hopper 32 MiB.
-Bytes workspace_bytes(const DeviceTraits& device) {
+Bytes cublas_workspace_bytes(const DeviceTraits& device) {
   const bool hopper = device.major == 9 && device.minor == 0;
   const bool blackwell = device.major == 10 || device.major == 12;
   const bool large = hopper || (blackwell && has(changes::kBlackwellWorkspaceIsHoppers));
   return large ? 4096 * 8 * 1024 : (2 * 4096 + 8 * 16) * 1024;
 }
+
+namespace {
 
 /// Whether cuBLAS can read the matrix as it lies: one dimension packed, the other's stride at least
 /// its length.
@@ -207,7 +206,7 @@ void use_cublas() {
   Session& s = session();
   Tensor& kept = s.cublas_workspaces[s.in_backward ? 1 : 0];
   if (kept.defined() || s.skipping) return;
-  Tensor workspace = empty({workspace_bytes(s.device)}, DType::uint8, Category::workspace);
+  Tensor workspace = empty({cublas_workspace_bytes(s.device)}, DType::uint8, Category::workspace);
   if (!has(changes::kCublasWorkspacePerProduct)) kept = std::move(workspace);
 }
 

@@ -8,8 +8,8 @@
 namespace memtape::ghost {
 namespace {
 
-/// CopySlices::apply around MulBackward0 or DivBackward0: the gradient is copied, and the part of
-/// the view runs through the op's own node.
+/// CopySlices::apply around MulBackward0, DivBackward0 or AddBackward0: the gradient is copied, and
+/// the part of the view runs through the op's own node.
 struct ViewCopySlices final : Node {
   explicit ViewCopySlices(const Dims& view) : Node("CopySlices"), view_sizes(view) {}
   void apply(Gradients& in, Gradients& out) override {
@@ -21,13 +21,14 @@ struct ViewCopySlices final : Node {
     const bool shows_all = numel(view_sizes) == result.numel();
     const Tensor slice =
         clone_contiguous(shows_all ? result.view(view_sizes) : result.slice(1, 0, view_sizes[1]));
-    const Tensor part = divides ? slice.div(2.0) : slice.mul(other.unpack());
+    if (adds && wants(1)) out[1] = slice;
+    const Tensor part = adds ? slice : divides ? slice.div(2.0) : slice.mul(other.unpack());
     out[0] = result;
   }
   void release() override { other.reset(); }
   Saved other;
   Dims view_sizes;
-  bool divides = false;
+  bool divides = false, adds = false;
 };
 
 /// as_strided_backward where neither geometry overlaps: zeros of the base's memory, written through
@@ -55,6 +56,15 @@ void mul_view_(const Tensor& view, const Tensor& other) {
   const In operand(view);
   Op op("mul_", {&operand});
   if (const Ptr<ViewCopySlices> slices = write_through(op, view)) slices->other.keep(other);
+}
+
+void add_view_(const Tensor& view, const In& other) {
+  const In operand(view);
+  Op op("add_", {&operand, &other});
+  if (const Ptr<ViewCopySlices> slices = write_through(op, view)) {
+    slices->adds = true;
+    slices->edges.push_back(gradient_edge(*other));
+  }
 }
 
 void div_view_(const Tensor& view) {

@@ -11,6 +11,9 @@ namespace memtape::ghost {
 /// view *= other, where `other` requires no gradient and `view` shows all elements of its base.
 void mul_view_(const Tensor& view, const Tensor& other);
 
+/// view += other, with the same conditions, where `other` may require a gradient.
+void add_view_(const Tensor& view, const In& other);
+
 /// view /= a number on the host. It shows all elements of its base, or lacks some of dimension 1.
 void div_view_(const Tensor& view);
 
