@@ -158,6 +158,27 @@ void MambaMixer2::warm_up(DType dtype) {
   ghost::session().tape.empty_cache();
 }
 
+ShortConv::ShortConv(const Place& place, std::int64_t hidden, std::int64_t kernel, bool bias)
+    : Module(place.scope()) {
+  conv_ = column_linear(place / "conv", kernel, {hidden}, bias);
+  in_proj_ = column_linear(place / "in_proj", hidden, {hidden, hidden, hidden}, bias);
+  out_proj_ = row_linear(place / "out_proj", hidden, hidden, bias);
+  want_state(place, {.conv_width = hidden / place.runtime().tp(),
+                     .kernel = kernel,
+                     .state_values = 0,
+                     .state_dtype = place.settings().dtype});
+}
+
+Tensor ShortConv::forward(const Tensor& hidden_states) {
+  Tensor output = kernel_output("empty_like", hidden_states.sizes(), hidden_states.dtype());
+  const Tensor parts = (*in_proj_)(hidden_states);
+  const Dims sizes{parts.size(0), parts.size(1) / 3};
+  const Tensor gated = kernel_output("mul", sizes, parts.dtype());
+  const Tensor states = kernel_output("mul", sizes, parts.dtype());
+  const Tensor contextualized = (*out_proj_)(states);
+  return output;
+}
+
 /// Mixer2RMSNormGated: a kernel for one group, else PyTorch ops in float32.
 Tensor MambaMixer2::gated_norm(const Tensor& x) const {
   const Dims& sizes = x.sizes();

@@ -54,6 +54,17 @@ class MambaMixer2 : public nn::Module<MambaMixer2> {
   bool is_warm_ = false;
 };
 
+/// ShortConv (mamba/short_conv.py) of LFM2: two gates around a convolution, whose last inputs are the
+/// state.
+class ShortConv : public nn::Module<ShortConv> {
+ public:
+  ShortConv(const Place& place, std::int64_t hidden, std::int64_t kernel, bool bias);
+  Tensor forward(const Tensor& hidden_states);
+
+ private:
+  std::unique_ptr<Linear> conv_, in_proj_, out_proj_;
+};
+
 struct DeltaNetShape {
   std::int64_t hidden = 0, key_heads = 0, value_heads = 0, key_size = 0, value_size = 0, kernel = 0;
   /// Qwen3-Next; in Qwen3.5 queries, keys, values and gates follow each other.

@@ -205,6 +205,46 @@ Block jamba_feed_forward(const Place& layer, std::int64_t index, std::int64_t hi
       std::make_shared<MoeBlock>(layer / "feed_forward", shape, MoeOptions{.gate_name = "router"}));
 }
 
+/// granitemoehybrid.py: routed experts, a dense MLP that all tokens share, or both; the experts get
+/// a copy.
+Block granite_feed_forward(const Place& layer, std::int64_t hidden) {
+  const Config& c = layer.config();
+  const std::int64_t experts = c.integer("num_local_experts", 0);
+  const std::int64_t width = c.integer("shared_intermediate_size", 0);
+  Block routed, shared;
+  if (experts > 0) {
+    const ExpertShape shape(layer.runtime(), experts, c.dimension("num_experts_per_tok", 2), hidden,
+                            c.dimension("intermediate_size"));
+    routed = block_of(std::make_shared<MoeBlock>(layer / "block_sparse_moe", shape, MoeOptions{}));
+  }
+  if (width > 0)
+    shared = block_of(std::make_shared<GatedMlp>(layer / "shared_mlp", hidden, width,
+                                                 MlpOptions{.drops_projection = true}));
+  if (!routed || !shared) return routed ? routed : shared;
+  return [routed, shared](const Tensor& x) {
+    Tensor moe = kernel_output("clone", x.sizes(), x.dtype());
+    moe = routed(moe);
+    const Tensor dense = shared(x);
+    return kernel_output("add", x.sizes(), x.dtype());
+  };
+}
+
+/// Lfm2MLP: two thirds of the width that the configuration says, rounded up.
+std::int64_t lfm2_width(const Config& c) {
+  const std::int64_t width = c.dimension({"block_ff_dim", "intermediate_size"});
+  if (!c.boolean("block_auto_adjust_ff_dim", true)) return width;
+  const double factor = c.number("block_ffn_dim_multiplier", 1.0);
+  const auto scaled = static_cast<std::int64_t>(static_cast<double>(2 * width / 3) * factor);
+  return round_up(scaled, c.dimension("block_multiple_of", 256));
+}
+
+bool lfm2_attends(const Config& c, std::int64_t index) {
+  const std::vector<std::string> types = c.texts("layer_types");
+  if (!types.empty()) return types.at(static_cast<std::size_t>(index)) == "full_attention";
+  const std::vector<std::int64_t> at = c.integers("full_attn_idxs");
+  return at.empty() || std::ranges::find(at, index) != at.end();
+}
+
 /// A predictor's layer, behind the model's, has attention.
 bool is_full_attention(const Config& c, std::int64_t index) {
   if (index >= c.layers("num_hidden_layers")) return true;
@@ -295,6 +335,54 @@ std::unique_ptr<ServedModel> make_jamba(const Place& place) {
       mixer = block_of(std::make_shared<MambaMixer>(layer / "mamba", s));
     }
     return {mixer, jamba_feed_forward(layer, index, hidden)};
+  };
+  return make_stream_decoder(place, {.blocks = blocks});
+}
+
+std::unique_ptr<ServedModel> make_granite_hybrid(const Place& place) {
+  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
+    const Config& c = layer.config();
+    const std::int64_t hidden = c.dimension("hidden_size");
+    const std::vector<std::string> types = c.texts("layer_types");
+    const auto at = static_cast<std::size_t>(index);
+    Block mixer;
+    if (at < types.size() && types[at] == "attention") {
+      const bool turns = c.text("position_embedding_type", "nope") == "rope";
+      mixer = block_of(std::make_shared<AttentionBlock>(
+          layer / "self_attn", hidden, config_heads(layer), AttentionBlockOptions{.rope = turns}));
+    } else {
+      MambaShape s;
+      s.hidden = hidden;
+      s.inner = c.dimension("mamba_expand", 2) * hidden;
+      s.state = c.dimension("mamba_d_state", 256);
+      s.kernel = c.dimension("mamba_d_conv", 4);
+      s.conv_bias = c.boolean("mamba_conv_bias", true);
+      s.bias = c.boolean("mamba_proj_bias", false);
+      s.groups = c.dimension("mamba_n_groups", 1);
+      s.heads = c.dimension("mamba_n_heads", 128);
+      s.head_size = s.inner / s.heads;
+      s.chunk = c.dimension("mamba_chunk_size", 256);
+      s.state_dtype = state_dtype(layer, "");
+      mixer = block_of(std::make_shared<MambaMixer2>(layer / "mamba", s));
+    }
+    return {mixer, granite_feed_forward(layer, hidden)};
+  };
+  return make_stream_decoder(place, {.blocks = blocks, .form = LayerForm::explicit_add});
+}
+
+std::unique_ptr<ServedModel> make_lfm2(const Place& place) {
+  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
+    const Config& c = layer.config();
+    const std::int64_t hidden = c.dimension("hidden_size");
+    const Block mixer = lfm2_attends(c, index)
+                            ? block_of(std::make_shared<AttentionBlock>(
+                                  layer / "self_attn", hidden, config_heads(layer),
+                                  AttentionBlockOptions{.qk_norm = true}))
+                            : block_of(std::make_shared<ShortConv>(layer / "conv", hidden,
+                                                                   c.dimension("conv_L_cache", 3),
+                                                                   c.boolean("conv_bias", false)));
+    return {mixer, block_of(std::make_shared<GatedMlp>(layer / "feed_forward", hidden,
+                                                       lfm2_width(c), MlpOptions{}))};
   };
   return make_stream_decoder(place, {.blocks = blocks});
 }

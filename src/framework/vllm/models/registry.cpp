@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text.h"
 #include "framework/vllm/models/bert.h"
 #include "framework/vllm/models/classic.h"
 #include "framework/vllm/models/deepseek_v4.h"
@@ -89,6 +88,8 @@ constexpr std::array kModels{
     ModelRow{"Mamba2ForCausalLM", make_mamba2},
     ModelRow{"NemotronHForCausalLM", make_nemotron_h},
     ModelRow{"JambaForCausalLM", make_jamba},
+    ModelRow{"Lfm2ForCausalLM", make_lfm2},
+    ModelRow{"GraniteMoeHybridForCausalLM", make_granite_hybrid},
     ModelRow{"Qwen3_5ForCausalLM", make_qwen3_next},
     ModelRow{"Qwen3_5MoeForCausalLM", make_qwen3_next},
     ModelRow{"Qwen3NextForCausalLM", make_qwen3_next},
@@ -166,12 +167,8 @@ constexpr auto kDropped = std::to_array<Dropped>({
 
 Result<ModelFactory> model_factory(const Config& config) {
   const std::vector<std::string> names = config.texts("architectures");
-  std::vector<std::string_view> known;
-  for (const ModelRow& row : kModels) {
-    known.push_back(row.architecture);
-    for (const std::string& name : names)
-      if (name == row.architecture) return row.make;
-  }
+  for (const ModelRow& row : kModels)
+    if (std::ranges::find(names, row.architecture) != names.end()) return row.make;
   const std::string named = names.empty() ? "none" : names.front();
   const auto dropped = std::ranges::find(kDropped, named, &Dropped::architecture);
   if (dropped != kDropped.end())
@@ -179,7 +176,7 @@ Result<ModelFactory> model_factory(const Config& config) {
                            std::string(dropped->last),
                        config.where(), "a model that vLLM 0.32 serves");
   return unsupported("architecture " + named + " is not modelled for vLLM", config.where(),
-                     suggestion(named, known));
+                     "--engine transformers and --engine llamacpp know others");
 }
 
 }  // namespace memtape::vllm
