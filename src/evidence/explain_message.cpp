@@ -30,6 +30,7 @@ class MessageReader {
       case ExplainedWording::host_killed: host_killed(); break;
       case ExplainedWording::host_refused: host_refused(); break;
       case ExplainedWording::host_shared: host_shared(); break;
+      case ExplainedWording::dispatched: dispatched(); break;
       case ExplainedWording::cuda_plain:
       case ExplainedWording::cublas:
       case ExplainedWording::nccl: plain(); break;
@@ -243,6 +244,7 @@ class MessageReader {
 
   /// A tensor of the host's: what is loaded, offloaded or pinned there.
   void host_refused() {
+    if (m_.server == "ollama") return ollama_refused();
     finding(
         "the machine's own memory, or what its container may have, was used up: the tensor was to "
         "lie there, and the GPU's memory is not to blame");
@@ -250,6 +252,30 @@ class MessageReader {
            "less of the model on the host, where the GPU has room for it", std::nullopt, false);
     remedy("docker run --memory SIZE --shm-size SIZE",
            "where it is a container's limit and not the machine's", std::nullopt, false);
+  }
+
+  /// Ollama asks before it loads: what does not fit the GPU has to fit the machine.
+  void ollama_refused() {
+    finding(
+        "Ollama counts what the GPU has no room for, weights and context, against the machine's "
+        "free memory before it loads: nothing was loaded");
+    remedy("OLLAMA_CONTEXT_LENGTH=4096", "less cache, where the context was longer", std::nullopt,
+           false);
+    remedy("a tag of fewer bits or parameters", "weights are most of it", std::nullopt, false);
+    remedy("memtape fits --gpu NAME --host-memory SIZE", "which models this machine can chat with",
+           std::nullopt, false);
+  }
+
+  /// quantizer_bnb_4bit.py, adjust_max_memory and validate_environment.
+  void dispatched() {
+    finding(
+        "device_map=\"auto\" left layers to the CPU or the disk: nine tenths of what was free on "
+        "the GPUs, which is what transformers plans with, do not hold the quantized weights");
+    remedy("memtape detect", "what is free now, and which process holds the rest", std::nullopt,
+           false);
+    remedy("device_map={\"\": 0}", "all on one GPU, where its last tenth is enough", std::nullopt,
+           false);
+    ask(std::nullopt);
   }
 
   /// Workers of a DataLoader hand their batches over in /dev/shm.

@@ -15,10 +15,10 @@ namespace {
 using Wording = OomMessage::Wording;
 
 constexpr auto kWordings = std::to_array<std::string_view>(
-    {"torch_parentheses", "torch_sentences", "torch_async", "torch_mps", "torch_short",
-     "cuda_plain", "cublas", "nccl", "host_killed", "host_refused", "host_shared", "vllm_kv_bytes",
-     "vllm_kv_tokens", "vllm_no_blocks", "vllm_start_up", "vllm_sampler", "sglang_static",
-     "sglang_slots", "llamacpp"});
+    {"torch_parentheses", "torch_sentences", "torch_async",    "torch_mps",      "torch_short",
+     "cuda_plain",        "cublas",          "nccl",           "host_killed",    "host_refused",
+     "host_shared",       "vllm_kv_bytes",   "vllm_kv_tokens", "vllm_no_blocks", "vllm_start_up",
+     "vllm_sampler",      "sglang_static",   "sglang_slots",   "llamacpp",       "dispatched"});
 
 /// A message is not longer than this, with all processes that it may list.
 constexpr std::size_t kLongestMessage = 4000;
@@ -179,12 +179,19 @@ std::optional<OomMessage> refused_message(const MessageText& text, std::size_t a
   for (const std::string_view phrase :
        {"you tried to allocate", "Unable to allocate", "more system memory ("})
     if (!m.requested) m.requested = quantity_after(rest, phrase);
+  if (rest.starts_with("requires more system memory (")) m.server = "ollama";
   return m;
 }
 
 std::optional<OomMessage> shared_message(const MessageText&, std::size_t) {
   OomMessage m;
   m.wording = Wording::host_shared;
+  return m;
+}
+
+std::optional<OomMessage> dispatched_message(const MessageText&, std::size_t) {
+  OomMessage m;
+  m.wording = Wording::dispatched;
   return m;
 }
 
@@ -232,6 +239,7 @@ constexpr auto kAnchors = std::to_array<Anchor>({
     {"requires more system memory (", refused_message},
     {"[Errno 12] Cannot allocate memory", refused_message},
     {"std::bad_alloc", refused_message},
+    {"Some modules are dispatched on the CPU or the disk", dispatched_message},
     {"workers are out of shared memory", shared_message},
     {"is killed by signal: Bus error", shared_message},
     {"is killed by signal: Killed", killed_message},

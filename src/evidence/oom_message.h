@@ -37,6 +37,7 @@ struct OomMessage {
     sglang_static,
     sglang_slots,
     llamacpp,
+    dispatched,  ///< transformers put quantized layers on the CPU or the disk
   };
 
   Wording wording = Wording::cuda_plain;
