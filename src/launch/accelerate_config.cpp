@@ -2,6 +2,7 @@
 #include "launch/wrappers.h"
 
 #include "launch/reading.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -17,7 +18,25 @@ void note_members(const Settings& settings, std::string_view name, std::string_v
         option_text(member));
 }
 
+/// "zero3" of examples/accelerate_configs/deepspeed_zero3.yaml.
+std::string_view shipped_name(std::string_view path) {
+  constexpr std::string_view kFolder = "accelerate_configs/", kDeepSpeed = "deepspeed_";
+  const std::size_t folder = path.rfind(kFolder);
+  if (folder == path.npos) return {};
+  path.remove_prefix(folder + kFolder.size());
+  if (path.starts_with(kDeepSpeed)) path.remove_prefix(kDeepSpeed.size());
+  return path.substr(0, path.find('.'));
+}
+
 }  // namespace
+
+Result<Settings> accelerate_file(const std::string& path, LaunchCommand& command) {
+  Result<Settings> settings = read_settings_file(*command.files, path);
+  const std::string_view shipped = meaning_of(shipped_name(path), data::trl_accelerate_configs());
+  if (settings || shipped.empty()) return settings;
+  command.remarks.warnings.push_back(path + ": not here, taken to be the one that trl ships");
+  return read_settings(shipped, path);
+}
 
 Result<void> note_accelerate(Settings settings, LaunchCommand& command) {
   const SettingTable table = data::accelerate_settings();

@@ -110,7 +110,7 @@ Result<Unwrapped> take_launcher(const ReadFlags& flags, WrapperWords rest, Launc
 Result<Unwrapped> take_accelerate(const ReadFlags& flags, WrapperWords rest,
                                   LaunchCommand& command) {
   if (const std::optional<std::string> path = flags.value("config_file")) {
-    Result<Settings> settings = read_settings_file(*command.files, *path);
+    Result<Settings> settings = accelerate_file(*path, command);
     if (!settings) return tl::unexpected(settings.error());
     if (const auto noted = note_accelerate(*std::move(settings), command); !noted)
       return tl::unexpected(noted.error());

@@ -40,5 +40,7 @@ Result<void> note_batch_lines(std::string_view script, LaunchCommand& command);
 /// cfg.yaml`, accelerate 1.15, commands/config/config_args.py): the same things as its flags, under
 /// the same names. Flags, noted later, override it.
 Result<void> note_accelerate(Settings settings, LaunchCommand& command);
+/// That configuration; trl's where a path of trl's repository is not here.
+Result<Settings> accelerate_file(const std::string& path, LaunchCommand& command);
 
 }  // namespace memtape::launch

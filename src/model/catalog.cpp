@@ -35,6 +35,28 @@ const CatalogEntry* find_same(std::string_view name) {
   return found;
 }
 
+/// The models that a name may be the beginning of; of an owner's names the one that is nearest.
+std::string hint_of_called(std::string_view name) {
+  constexpr std::size_t kMost = 6;
+  const std::vector<std::string_view> called = models_called(last_part(name));
+  if (called.empty()) return {};
+  if (called.size() == 1 || last_part(name).size() != name.size())
+    return "did you mean " + std::string(called.front()) + "?";
+  std::string hint = "one of";
+  for (std::size_t i = 0; i < std::min(called.size(), kMost); ++i)
+    hint += (i > 0 ? ", " : " ") + std::string(called[i]);
+  const std::size_t more = called.size() - std::min(called.size(), kMost);
+  return hint + (more > 0 ? " and " + std::to_string(more) + " more of memtape models" : "");
+}
+
+/// What llama.cpp reads of a repository of GGUF files: the base model, as llama-quantize makes it.
+std::string hint_of_gguf(const CatalogEntry& base, std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  const std::string type = colon == name.npos ? "Q4_K_M" : file_type_named(name.substr(colon + 1));
+  return "did you mean " + std::string(base.id) + " with --engine llamacpp --quantize " + type +
+         "? memtape -- llama-server -hf " + std::string(name) + " says so itself";
+}
+
 }  // namespace
 
 std::span<const CatalogEntry> model_catalog() { return data::models(); }
@@ -59,6 +81,7 @@ const CatalogEntry* find_model(std::string_view name) {
 std::string model_suggestion(std::string_view name) {
   const CatalogEntry* const base = base_of(name);
   const bool is_all = base && last_part(base->id).size() == name.size() - (name.rfind('/') + 1);
+  if (base && name.find("GGUF") != name.npos) return hint_of_gguf(*base, name);
   if (base && is_all) return "did you mean " + std::string(base->id) + "?";
   if (base)
     return "if it is made from " + std::string(base->id) +
@@ -66,14 +89,7 @@ std::string model_suggestion(std::string_view name) {
   if (const CatalogEntry* tagged = tagged_model(name))
     return "did you mean " + std::string(tagged->id) +
            "? Ollama serves such by llama.cpp: --engine llamacpp --quantize Q4_K_M";
-  if (const auto called = models_called(name); called.size() > 1) {
-    constexpr std::size_t kMost = 6;
-    std::string hint = "one of";
-    for (std::size_t i = 0; i < std::min(called.size(), kMost); ++i)
-      hint += (i > 0 ? ", " : " ") + std::string(called[i]);
-    const std::size_t more = called.size() - std::min(called.size(), kMost);
-    return hint + (more > 0 ? " and " + std::to_string(more) + " more of memtape models" : "");
-  }
+  if (const std::string called = hint_of_called(name); !called.empty()) return called;
   std::vector<std::string_view> names;
   const bool whole = name.find('/') != std::string_view::npos;
   for (const CatalogEntry& entry : data::models())

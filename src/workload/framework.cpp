@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -28,6 +29,28 @@ bool is_modelled(std::string_view option, const Framework& framework) {
   return framework.takes.several_gpus || std::ranges::find(kOfLayouts, option) == kOfLayouts.end();
 }
 
+/// What people call by other names, and how that is said here.
+constexpr auto kMeantFrameworks = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"pytorch", "torch"},
+    {"hf", "transformers"},
+    {"huggingface", "transformers"},
+    {"trainer", "transformers"},
+    {"accelerate", "transformers; fsdp2, ddp or deepspeed for a loop of one's own"},
+    {"peft", "transformers or torch with --lora-rank N"},
+    {"trl", "transformers with --trainer sft, or memtape -- trl sft ..."},
+    {"axolotl", "memtape -- axolotl train FILE.yml"},
+    {"llama-factory", "memtape -- llamafactory-cli train FILE.yaml"},
+    {"llamafactory", "memtape -- llamafactory-cli train FILE.yaml"},
+    {"unsloth", "its own kernels are not modelled: transformers with --qlora is nearest"},
+    {"lightning", "ddp, fsdp2 or deepspeed, as its strategy says"},
+    {"fsdp", "fsdp2 is fully_shard, fsdp1 FullyShardedDataParallel"},
+    {"zero1", "deepspeed with --zero 1"},
+    {"zero2", "deepspeed with --zero 2"},
+    {"zero3", "deepspeed with --zero 3"},
+    {"megatron", "megatron-core"},
+    {"megatron-lm", "megatron-core"},
+});
+
 }  // namespace
 
 Result<const Framework*> find_framework(std::string_view name, Frameworks frameworks) {
@@ -36,8 +59,11 @@ Result<const Framework*> find_framework(std::string_view name, Frameworks framew
     if (framework->name == name) return framework;
     known.push_back(framework->name);
   }
-  return unsupported("framework \"" + std::string(name) + "\" is not modelled", "--framework",
-                     suggestion(name, known));
+  const auto meant =
+      std::ranges::find(kMeantFrameworks, name, &decltype(kMeantFrameworks)::value_type::first);
+  return unsupported(
+      "framework \"" + std::string(name) + "\" is not modelled", "--framework",
+      meant == kMeantFrameworks.end() ? suggestion(name, known) : std::string(meant->second));
 }
 
 tl::unexpected<Error> has_none(const Framework& framework, std::string_view what,

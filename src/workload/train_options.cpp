@@ -252,16 +252,17 @@ constexpr auto kOptions = std::to_array<TrainOption>({
       {},
       "none"},
      set_quantize},
-    {{"--qlora", "",
-      "QLoRA's recipe: nf4 twice quantized, adapters on all linear layers, paged 8-bit AdamW, "
-      "checkpointing (Trainer)",
-      kModel, OnOff{}}},
+    {Option{"--qlora", "",
+            "QLoRA's recipe: nf4 twice quantized, adapters on all linear layers, paged 8-bit "
+            "AdamW, checkpointing (Trainer)",
+            kModel, OnOff{}}
+         .people_say("--load-in-4bit --4bit")},
     {Option{"--quantization", "JSON|FILE", "the quantization library's own configuration",
             kModel.of("transformers/utils/quantization_config.py")}
          .decides("--quantize")},
     {Option{"--lora-rank", "N", "train LoRA adapters of this rank instead of the weights", kLora,
             kCount}
-         .people_say("--lora --rank-lora"),
+         .people_say("--lora --rank-lora --lora-r --r"),
      put<&R::lora, &LoraRecipe::rank>},
     {{"--lora-targets", "a,b,c|all-linear", "the modules that get an adapter", kLora},
      set_lora_targets},

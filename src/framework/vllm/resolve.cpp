@@ -334,7 +334,9 @@ Result<void> read_online_scheme(const ServeOptions& options, const Config& confi
   }
   if (scheme != "fp8")
     return unsupported("an unquantized checkpoint cannot be served so", "--quantization",
-                       "fp8, bitsandbytes, or a checkpoint that is quantized already");
+                       s.release.has(changes::kVllmHasNoBitsAndBytes)
+                           ? "fp8, or a checkpoint that is quantized already, as MODEL-AWQ"
+                           : "fp8, bitsandbytes, or a checkpoint that is quantized already");
   s.online = OnlineScheme::fp8;
   return {};
 }
