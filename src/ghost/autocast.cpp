@@ -51,9 +51,13 @@ AutocastContext::AutocastContext(bool enabled, DType dtype)
 
 AutocastContext::~AutocastContext() {
   Autocast& autocast = session().autocast;
-  if (--autocast.nesting == 0) autocast.cache.clear();
   autocast.enabled = enabled_before_;
   autocast.dtype = dtype_before_;
+  if (--autocast.nesting > 0) return;
+  // PyTorch's order is that of a hash table of addresses (autocast_mode.cpp:clear_cache); here the
+  // first goes first, whatever the standard library's vectors do.
+  for (Autocast::Cached& cached : autocast.cache) cached = {};
+  autocast.cache.clear();
 }
 
 }  // namespace memtape::ghost
