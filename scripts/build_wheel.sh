@@ -6,7 +6,8 @@
 #   build_wheel.sh --manylinux [MACHINE]  with zig, for glibc 2.28 or newer on x86_64 or aarch64 (this machine's where none is named);
 #                                         some 30 minutes the first time. Another machine's wheel is looked at, not run.
 #   build_wheel.sh --no-test ...          without trying it
-# A wheel for macOS is not built here: the phantom GPU's libraries stand in for Linux ones, and Apple's headers come with Xcode alone.
+# A wheel for macOS is not built here: zig would link its programs, but the services call Linux (pipe2, memfd_create, /proc/self/exe), and
+# the phantom GPU's libraries stand in for Linux ones.
 set -eu
 cd "$(dirname "$0")/.."
 say() { echo "memtape: $*" >&2; }
