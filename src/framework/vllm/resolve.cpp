@@ -65,11 +65,13 @@ std::optional<std::int64_t> longest(const Config& config) {
     if (const auto value = config.optional_integer(key))
       length = std::min(length.value_or(*value), *value);
   if (!length) return length;
-  const Config rope = config.has("rope_parameters") ? config.object("rope_parameters")
-                                                    : config.object("rope_scaling");
+  const bool scales = config.has("rope_scaling") && !config.is_null("rope_scaling");
+  const Config rope = config.object(scales ? "rope_scaling" : "rope_parameters");
   const std::string type = rope.text({"rope_type", "type"}, "default");
-  const bool counted = type == "su" || type == "longrope" || type == "llama3" || type == "yarn" ||
+  const bool counted = type == "su" || type == "longrope" || type == "llama3" ||
                        type == "default" || type == "mrope";
+  if (type == "yarn")  // what it was trained with, times the factor
+    length = rope.optional_integer("original_max_position_embeddings").value_or(*length);
   const bool gemma3 = type_of(config).find("gemma3") != std::string::npos;
   if (!counted && !gemma3)
     length = static_cast<std::int64_t>(static_cast<double>(*length) *
@@ -80,8 +82,10 @@ std::optional<std::int64_t> longest(const Config& config) {
 Result<std::int64_t> model_length(const ServeOptions& options, const Config& config) {
   const std::optional<std::int64_t> most =
       encodes_text(config) ? longest_text(config) : longest(config);
+  const bool what_fits = options.text("max-model-len", "") == "auto";  // the same as -1
   const Result<std::int64_t> given =
-      options.integer("max-model-len", 0, {-1, std::int64_t{1} << 31});
+      what_fits ? Result<std::int64_t>(-1)
+                : options.integer("max-model-len", 0, {-1, std::int64_t{1} << 31});
   if (!given) return given;
   if (*given == 0 && options.has("max-model-len"))
     return bad_input("0 tokens are no length", "--max-model-len", "1 or more, or -1 for what fits");
@@ -434,11 +438,20 @@ Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view eng
 }
 
 Result<Config> with_overrides(const ServeRequest& request, std::string_view flag) {
-  const std::string* text = request.options.find(flag);
-  if (!text) return *request.config;
-  const Result<Config> given = Config::parse(*text, fmt::format("--{}", flag));
-  if (!given) return given;
-  return overridden(*request.config, *given);
+  Config config = *request.config;
+  const auto take = [&config](const std::string& json, std::string_view of) -> Result<void> {
+    const Result<Config> given = Config::parse(json, fmt::format("--{}", of));
+    if (!given) return tl::unexpected(given.error());
+    return overridden(config, *given).map([&config](Config read) { config = std::move(read); });
+  };
+  if (const std::string* text = request.options.find(flag))
+    if (const Result<void> taken = take(*text, flag); !taken) return tl::unexpected(taken.error());
+  if (const std::string* rope = request.options.find("rope-scaling"))
+    if (const Result<void> taken =
+            take(fmt::format("{{\"rope_scaling\": {}}}", *rope), "rope-scaling");
+        !taken)
+      return tl::unexpected(taken.error());
+  return config;
 }
 
 Config text_config(const Config& config) {
@@ -532,7 +545,8 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   const Result<std::int64_t> length = model_length(options, config);
   if (!length) return tl::unexpected(length.error());
   s.max_model_len = *length;
-  s.fits_length = options.text("max-model-len", "") == "-1";
+  const std::string asked = options.text("max-model-len", "");
+  s.fits_length = asked == "-1" || asked == "auto";
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());

@@ -71,6 +71,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--mm-processor-kwargs", "JSON", "of the processor: max_pixels of an image"},
     ServeFlag{"--skip-mm-profiling", "", "images and videos have no part in the profile run"},
     ServeFlag{"--hf-overrides", "JSON", "members of config.json in the place of its own"},
+    ServeFlag{"--rope-scaling", "JSON", "the same of rope_scaling alone, as Qwen's cards have it"},
     ServeFlag{"--rank", "N", ""},
     ServeFlag{"--disable-custom-all-reduce", "", ""},
     ServeFlag{"--distributed-executor-backend", "NAME", ""},
