@@ -30,7 +30,8 @@ Tensor sink_attention(const AttentionCall& call, const Tensor& query, const Tens
   const Tensor sink_logits =
       sinks.reshape({1, -1, 1, 1}).expand({query.size(0), -1, query.size(2), -1});
   Tensor combined_logits = ghost::cat({attn_weights, sink_logits}, -1);
-  combined_logits = combined_logits.sub(ghost::max_along_last(combined_logits).first);
+  Tensor largest = ghost::max_along_last(combined_logits).first;
+  combined_logits = combined_logits.sub(std::move(largest));
   const Tensor probs = ghost::softmax(combined_logits, combined_logits.dtype());
   const Tensor scores = probs.slice(-1, 0, -1);
   attn_weights = ghost::dropout(scores, call.dropout).to(value_states.dtype());

@@ -230,16 +230,18 @@ void reduce_scratch(const Tensor& input, DimSet reduced, DType output,
   const Bytes accumulator = partial                    ? *partial
                             : output == DType::boolean ? bits(input.dtype()) / 8
                                                        : std::max<Bytes>(bits(output) / 8, 4);
-  const bool half_to_half = bits(output) == 16 && input.dtype() == output;
+  constexpr Bytes kLargestNumber = 8;  // a value and its place are no number
+  const bool meets_in_output =
+      accumulator <= kLargestNumber && !(bits(output) == 16 && input.dtype() == output);
   ReduceIterator iter(input, reduced, output);
   if (session().skipping) return;
   if (iter.fits_32bit()) return reduce_32bit(iter, accumulator);
-  Tensor accumulation;  // where parts cannot meet in the output itself
-  if (half_to_half) {
+  Tensor accumulation;  // Reduce.cuh:AccumulationBuffer
+  if (!meets_in_output) {
     std::int64_t reach = 1;
     for (const ReduceIterator::Dimension& d : iter.dims)
       reach = std::max(reach, d.size * d.out_stride / iter.out_size);
-    accumulation = empty({reach}, DType::float32);
+    accumulation = empty({reach * accumulator}, DType::uint8);
   }
   std::vector<ReduceIterator> parts{std::move(iter)};
   while (!parts.empty()) {  // SplitUntil32Bit

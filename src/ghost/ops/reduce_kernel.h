@@ -18,6 +18,10 @@ using DimSet = std::uint32_t;
 constexpr DimSet dim_set(int d) { return DimSet{1} << d; }
 constexpr DimSet all_dims(int rank) { return (DimSet{1} << rank) - 1; }
 
+/// A partial result of max and argmax along a dimension (ReduceMaxValuesKernel.cu,
+/// ReduceArgMaxKernel.cu).
+constexpr Bytes kValueAndPlace = 16;
+
 /// Takes and returns the scratch memory for reducing `input` over the dimensions `reduced` to a
 /// packed output of dtype `output`. Sum, mean, norms and similar ops accumulate 16-bit numbers in
 /// 32 bits. For all and any, `output` is boolean, and partial results have the input's type. Other

@@ -254,9 +254,7 @@ Tensor max_all(const In& self) {
   return reduced_to_number(*self, self->dtype());
 }
 
-/// A partial result is a value and where it was found (ReduceArgMaxKernel.cu).
 Tensor argmax(const In& self) {
-  constexpr Bytes kValueAndPlace = 16;
   Op op("argmax", {});
   const int last = self->dim() - 1;
   Tensor found = empty(self->sizes().leading(), DType::int64);

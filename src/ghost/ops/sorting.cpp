@@ -6,6 +6,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/cub.h"
+#include "ghost/ops/reduce_kernel.h"
 
 namespace memtape::ghost {
 namespace {
@@ -134,6 +135,7 @@ ValuesAndIndices max_along_last(const In& self) {
   const Dims sizes = self->sizes().leading().with(1);
   Tensor values = empty(sizes, self->dtype());
   Tensor indices = empty(sizes, DType::int64);
+  reduce_scratch(*self, dim_set(self->dim() - 1), self->dtype(), kValueAndPlace);
   if (node) {
     set_history(values, node);
     node->indices.keep_result(indices);

@@ -23,8 +23,7 @@ ValuesAndIndices topk(const In& self, std::int64_t k);
 /// torch.topk along the first dimension of a packed matrix, without gradients.
 ValuesAndIndices topk_of_columns(const Tensor& self, std::int64_t k);
 
-/// self.max(dim=-1, keepdim=True). max(dim=-1)[1].unsqueeze(-1) takes the same memory. It is right
-/// for rows of up to a few thousand elements.
+/// self.max(dim=-1, keepdim=True). max(dim=-1)[1].unsqueeze(-1) takes the same memory.
 ValuesAndIndices max_along_last(const In& self);
 
 }  // namespace memtape::ghost
