@@ -29,6 +29,9 @@ class ModuleInit {
   /// All of them have returned.
   void finish();
 
+  /// transformers' _init_weights of the modules inside `module` and of itself, whose family does
+  /// more there than draw weights, and so says when.
+  virtual void draw(ModuleNode& /*module*/) {}
   /// nn.Parameter(torch.empty(sizes))
   virtual Tensor empty(const Dims& sizes, DType dtype);
 

@@ -48,9 +48,9 @@ void count_buffers(const ModuleNode& node, StaticBytes& statics) {
 /// The model that `build` makes, its first weights drawn as this release does. Where a library wraps
 /// __init__ already (zero.Init), its hooks stay alone.
 template <class Build>
-std::unique_ptr<family::PretrainedModel> drawn(const Build& build) {
+std::unique_ptr<family::PretrainedModel> drawn(std::string_view model_type, const Build& build) {
   if (!ghost::has(changes::kDrawsInFloat) || ghost::has(changes::kDrawsInPlaceAgain) ||
-      ghost::given_here<nn::ModuleInit>())
+      !draws_as_all_do(model_type) || ghost::given_here<nn::ModuleInit>())
     return build();
   FloatDraws draws;
   const nn::ModuleInitInForce in_force(draws);
@@ -65,7 +65,7 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
   if (!family) return tl::unexpected(family.error());
   if (const auto there = family::check_is_there(**family, recipe.release); !there)
     return tl::unexpected(there.error());
-  std::unique_ptr<family::PretrainedModel> model = drawn([&] {
+  std::unique_ptr<family::PretrainedModel> model = drawn((*family)->model_type, [&] {
     return (*family)->build(config, classifier_options(config, **family, recipe,
                                                        {.dtype = recipe.parameter_dtype(),
                                                         .attention = attention_of(recipe.attention),
