@@ -17,7 +17,9 @@
 #include "family/parts/forward_arguments.h"
 #include "family/parts/mamba2_mixer.h"
 #include "family/parts/ungated_mlp.h"
+#include "ghost/given.h"
 #include "ghost/ops/pointwise.h"
+#include "nn/module_init.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -110,6 +112,7 @@ struct NemotronHConfig : DeepseekMoeConfig {
     mixer.intermediate_size = mixer.num_heads * mixer.head_dim;
     mixer.norm_group_size = mixer.intermediate_size / mixer.n_groups;
     mixer.keeps_convolved = false;
+    mixer.scans_by_heads = true;
     check_mixer(c, "mamba_num_heads", mixer);
     norm_topk_prob = c.boolean("norm_topk_prob", true);
     if (std::ranges::find(blocks, BlockType::moe) != blocks.end()) read_groups_of_two_best(c, 1, 1);
@@ -262,6 +265,7 @@ class NemotronHForCausalLM : public PretrainedModel {
   /// rescaled copy of out_proj.
   nn::Scope init_weights() {
     for (NemotronHBlock& block : layers_) {
+      if (auto* const init = ghost::given_here<nn::ModuleInit>()) init->draw(block.node());
       if (!block.mamba) continue;
       const ghost::ScopeGuard guard(block.node().scope);
       const Tensor A = ghost::arange(config_.mixer.num_heads, DType::int64);

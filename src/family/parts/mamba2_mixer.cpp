@@ -173,8 +173,16 @@ Tensor ChunkScan::run_by_einsum(const Tensor& A_cumsum, std::int64_t pad_size) {
 
 /// Where out_proj goes: what is before it may be given its values first.
 nn::Scope out_proj_scope(const nn::Scope& scope, const Mamba2MixerConfig& c) {
-  if (c.initializes_early) ghost::log(ghost::arange(c.num_heads, DType::float32));
+  if (c.initializes_early && ghost::has(changes::kMambaScansByFunctions))
+    ghost::log(ghost::arange(c.num_heads, DType::float32));
   return scope / "out_proj";
+}
+
+/// torch.arange(1, num_heads + 1), a local of __init__ whose logarithm becomes A_log.
+Tensor decays(const nn::Scope& scope, const Mamba2MixerConfig& c) {
+  const ghost::ScopeGuard guard(scope.node().scope);
+  if (!c.initializes_early || ghost::has(changes::kMambaScansByFunctions)) return {};
+  return ghost::arange(c.num_heads, DType::int64);
 }
 
 }  // namespace
@@ -259,11 +267,14 @@ Mamba2Mixer::Mamba2Mixer(const nn::Scope& scope, const Mamba2MixerConfig& c)
       conv1d_(scope / "conv1d", Dims{c.conv_dim(), 1, c.conv_kernel}, c.use_conv_bias),
       in_proj_(scope / "in_proj", c.hidden_size, c.projection_size(), c.use_bias),
       dt_bias_(scope.parameter("dt_bias", {c.num_heads})),
+      decays_(decays(scope, c)),
       a_log_(scope.parameter("A_log", {c.num_heads})),
       norm_(scope / "norm", c.intermediate_size, c.norm_group_size, c.gate),
       d_(scope.parameter("D", {c.num_heads})),
       out_proj_(out_proj_scope(scope, c), c.intermediate_size, c.hidden_size,
-                c.use_out_bias.value_or(c.use_bias)) {}
+                c.use_out_bias.value_or(c.use_bias)) {
+  decays_.reset();
+}
 
 void Mamba2Mixer::register_mup_vector(const Tensor& mup_vector) {
   const ghost::ScopeGuard guard(node().scope);
@@ -388,7 +399,9 @@ Mamba2Mixer::TorchFrame Mamba2Mixer::discretized(const Tensor& x) {
 
   f.A = ghost::exp(a_log_.to_float()).neg();
   f.dt = ghost::softplus(f.split[2].add(dt_bias_));
-  f.dt = ghost::clamp(f.dt, {.min = 0, .max = ghost::kLimit});
+  const std::optional<double> most =
+      c.scans_by_heads ? std::optional<double>() : std::optional<double>(ghost::kLimit);
+  f.dt = ghost::clamp(f.dt, {.min = 0, .max = most});
   f.hidden_states = f.hidden_states.reshape({batch_size, seq_len, -1, c.head_dim}).to_float();
   f.B = f.B.reshape({batch_size, seq_len, -1, c.state_size}).to_float();
   f.C = f.C.reshape({batch_size, seq_len, -1, c.state_size}).to_float();
@@ -405,6 +418,38 @@ Mamba2Mixer::TorchFrame Mamba2Mixer::discretized(const Tensor& x) {
   f.hidden_states = std::move(hidden_chunks);
   f.A = std::move(A_chunks);
   f.B = std::move(B_chunks);
+  return f;
+}
+
+/// What each chunk leaves behind, and what the chunks before it do (models/zamba2/modeling_zamba2.py
+/// of 5.14 where heads come first, else models/mamba2/modeling_mamba2.py).
+Mamba2Mixer::TorchStates Mamba2Mixer::chunk_states(const TorchFrame& frame, const Tensor& A_cumsum,
+                                                   const Tensor& decay_states) const {
+  const bool by_heads = config_.scans_by_heads;
+  TorchStates f;
+  f.B_decay = frame.B.mul(decay_states.permute({0, -2, -1, 1}).unsqueeze(-1));
+  if (by_heads)
+    f.states = f.B_decay.permute({0, 1, 3, 2, 4})
+                   .unsqueeze(-1)
+                   .mul(frame.hidden_states.permute({0, 1, 3, 2, 4}).unsqueeze(-2))
+                   .sum(3)
+                   .permute({0, 1, 2, 4, 3});
+  else
+    f.states = f.B_decay.unsqueeze(-2).mul(frame.hidden_states.unsqueeze(-1)).sum(2);
+  f.previous_states = ghost::zeros_like(f.states.slice(1, 0, 1));
+  f.states = ghost::cat({f.previous_states, f.states}, 1);
+  f.decay_chunk = ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3, -1), 1, 0)));
+  if (by_heads) {
+    f.new_states = f.decay_chunk.unsqueeze(-1)
+                       .unsqueeze(-1)
+                       .mul(f.states.permute({0, 2, 1, 3, 4}).unsqueeze(2))
+                       .sum(2)
+                       .permute({0, 2, 1, 3, 4});
+  } else {
+    f.decay_chunk = std::move(f.decay_chunk).transpose(1, 3);
+    f.new_states = f.decay_chunk.unsqueeze(-1).unsqueeze(-1).mul(f.states.unsqueeze(2)).sum(1);
+  }
+  f.states = f.new_states.slice(1, 0, -1);
   return f;
 }
 
@@ -426,17 +471,10 @@ Tensor Mamba2Mixer::torch_forward(const Tensor& x) {
 
   const Tensor decay_states =
       ghost::exp(A_cumsum.slice(-1, c.chunk_size - 1, c.chunk_size).sub(A_cumsum));
-  const Tensor B_decay = B.mul(decay_states.permute({0, -2, -1, 1}).unsqueeze(-1));
-  Tensor states = B_decay.unsqueeze(-2).mul(hidden_states.unsqueeze(-1)).sum(2);
-  const Tensor previous_states = ghost::zeros_like(states.slice(1, 0, 1));
-  states = ghost::cat({previous_states, states}, 1);
-  const Tensor decay_chunk =
-      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3, -1), 1, 0))).transpose(1, 3);
-  const Tensor new_states = decay_chunk.unsqueeze(-1).unsqueeze(-1).mul(states.unsqueeze(2)).sum(1);
-  states = new_states.slice(1, 0, -1);
+  const TorchStates of_chunks = chunk_states(frame, A_cumsum, decay_states);
 
   const Tensor state_decay_out = ghost::exp(A_cumsum);
-  const Tensor C_times_states = C.unsqueeze(-2).mul(states.unsqueeze(2));
+  const Tensor C_times_states = C.unsqueeze(-2).mul(of_chunks.states.unsqueeze(2));
   const Tensor Y_off =
       C_times_states.sum(-1).mul(state_decay_out.permute({0, 2, 3, 1}).unsqueeze(-1));
   Tensor y = Y_diag.add(Y_off);

@@ -31,7 +31,10 @@ struct Mamba2MixerConfig {
   std::optional<bool> use_out_bias = {};  ///< out_proj's, where it isn't use_bias
   MixerGate gate = MixerGate::mamba;
   bool keeps_convolved = true;  ///< torch_forward names what is split into x, B and C
-  bool is_multiplied = false;   ///< Falcon-H1: what goes in, and its projection by a vector
+  /// Zamba 2's torch_forward: time steps have no upper bound, and states are products in the order
+  /// of heads.
+  bool scans_by_heads = false;
+  bool is_multiplied = false;  ///< Falcon-H1: what goes in, and its projection by a vector
 
   std::int64_t conv_dim() const { return intermediate_size + 2 * n_groups * state_size; }
   std::int64_t projection_size() const { return intermediate_size + conv_dim() + num_heads; }
@@ -97,13 +100,19 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
     std::int64_t pad_size = 0;
   };
   TorchFrame discretized(const Tensor& x);
+  /// Its locals from the states of the chunks on.
+  struct TorchStates {
+    Tensor B_decay, states, previous_states, decay_chunk, new_states;
+  };
+  TorchStates chunk_states(const TorchFrame& frame, const Tensor& A_cumsum,
+                           const Tensor& decay_states) const;
   Tensor torch_forward(const Tensor& x);
 
   Mamba2MixerConfig config_;
   nn::Scope scope_;
   nn::Convolution conv1d_;
   nn::Linear in_proj_;
-  Tensor dt_bias_, a_log_;
+  Tensor dt_bias_, decays_, a_log_;
   GatedRMSNorm norm_;
   Tensor d_;
   nn::Linear out_proj_;
