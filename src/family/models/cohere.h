@@ -9,6 +9,7 @@
 
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
+#include "ghost/locals.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -67,11 +68,12 @@ class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLa
 
   Tensor forward(const Tensor& residual, const Tensor& attention_mask,
                  const CosSin& position_embeddings, const Tensor&) {
-    const Tensor hidden_states = input_layernorm_(residual);
-    const Tensor hidden_states_attention =
-        self_attn_(hidden_states, attention_mask, position_embeddings);
-    const Tensor hidden_states_mlp = mlp_(hidden_states);
-    return residual.add(hidden_states_attention).add(hidden_states_mlp);
+    Tensor hidden_states = input_layernorm_(residual);
+    Tensor hidden_states_attention = self_attn_(hidden_states, attention_mask, position_embeddings);
+    Tensor hidden_states_mlp = mlp_(hidden_states);
+    hidden_states = residual.add(hidden_states_attention).add(hidden_states_mlp);
+    ghost::leave(hidden_states_attention, hidden_states_mlp);
+    return hidden_states;
   }
 
  private:

@@ -79,12 +79,12 @@ struct ScaledDotProductEfficientAttentionBackward0 final : Node {
       : Node("ScaledDotProductEfficientAttentionBackward0"), options(forward_options) {}
   void apply(Gradients& in, Gradients& out) override;
   void release() override {
-    query.reset();
-    key.reset();
-    value.reset();
     bias.reset();
-    output.reset();
+    key.reset();
+    query.reset();
+    value.reset();
     logsumexp.reset();
+    output.reset();
     seed.reset();
     offset.reset();
   }

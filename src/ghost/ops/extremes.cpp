@@ -23,8 +23,8 @@ struct ExtremeBackward0 final : Node {
     }
   }
   void release() override {
-    self.reset();
     other.reset();
+    self.reset();
   }
   Saved self, other;
 };

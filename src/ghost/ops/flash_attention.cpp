@@ -44,8 +44,8 @@ struct ScaledDotProductFlashAttentionBackward0 final : Node {
   ScaledDotProductFlashAttentionBackward0() : Node("ScaledDotProductFlashAttentionBackward0") {}
   void apply(Gradients& in, Gradients& out) override;
   void release() override {
-    query.reset();
     key.reset();
+    query.reset();
     value.reset();
     logsumexp.reset();
     output.reset();

@@ -97,9 +97,9 @@ struct GroupedMmBackward0 final : Node {
     }
   }
   void release() override {
-    self.reset();
     mat2.reset();
     offsets.reset();
+    self.reset();
   }
   Saved self, mat2, offsets;
   bool by_columns1, by_columns2;

@@ -97,8 +97,8 @@ struct MaskedSelectBackward0 final : Node {
         indexing_scratch(cub::inclusive_sum_bytes(DType::int64, where.numel()));
   }
   void release() override {
-    self.reset();
     mask.reset();
+    self.reset();
   }
   Saved self, mask;
 };

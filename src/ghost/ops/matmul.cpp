@@ -75,8 +75,8 @@ struct MmBackward0 final : Node {
     if (wants(0)) out[0] = mat1_grad(in[0], mat2.unpack(), sizes1, strides1);
   }
   void release() override {
-    self.reset();
     mat2.reset();
+    self.reset();
   }
   Saved self, mat2;
   Dims sizes1, strides1, sizes2, strides2;
@@ -109,8 +109,8 @@ struct BmmBackward0 final : Node {
     if (wants(0)) out[0] = bmm(in[0], mat2.unpack().transpose(1, 2));
   }
   void release() override {
-    self.reset();
     mat2.reset();
+    self.reset();
   }
   Saved self, mat2;
 };

@@ -62,7 +62,7 @@ struct NativeLayerNormBackward0 final : Node {
     reduce_partial_rows({&out[1], &out[2]}, rows_of(packed), packed.size(-1));
   }
   void release() override {
-    for (Saved* saved : {&input, &weight, &bias, &mean, &rstd}) saved->reset();
+    for (Saved* saved : {&bias, &input, &weight, &mean, &rstd}) saved->reset();
   }
   Saved input, weight, bias, mean, rstd;
 };

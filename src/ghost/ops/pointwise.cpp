@@ -42,8 +42,8 @@ struct MulBackward0 final : Node {
     if (wants(0)) out[0] = in[0].mul(other.unpack());
   }
   void release() override {
-    self.reset();
     other.reset();
+    self.reset();
   }
   Saved self, other;
 };
@@ -71,8 +71,8 @@ struct DivBackward0 final : Node {
     if (wants(0)) out[0] = in[0].div(divisor);
   }
   void release() override {
-    self.reset();
     other.reset();
+    self.reset();
   }
   Saved self, other;
 };
@@ -193,9 +193,9 @@ struct ClampBackward1 final : Node {
     out[0] = where(not_below, in[0], zero);
   }
   void release() override {
-    self.reset();
-    min.reset();
     max.reset();
+    min.reset();
+    self.reset();
   }
   Saved self;
   Saved min, max;  ///< where they are tensors
