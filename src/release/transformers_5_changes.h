@@ -6,6 +6,27 @@
 
 namespace memtape::changes {
 
+inline constexpr Change kSharedExpertIsAdded{
+    Package::transformers,
+    {5, 3, 0},
+    "What Qwen's shared expert gives is added to a new tensor; before, in place to what the others "
+    "gave.",
+    "models/qwen2_moe/modeling_qwen2_moe.py:Qwen2MoeSparseMoeBlock.forward"};
+
+inline constexpr Change kSdpaGroupsHeadsOfFlash{
+    Package::transformers,
+    {5, 13, 0},
+    "Heads that flash does not take (above 256, or of keys and values that differ) are repeated "
+    "for "
+    "sdpa; before, sdpa grouped any without a mask, by plain products.",
+    "integrations/sdpa_attention.py:use_gqa_in_sdpa"};
+
+inline constexpr Change kGemma4RoutesInFloat32{
+    Package::transformers,
+    {5, 13, 0},
+    "Gemma 4's router takes the softmax in float32; before, in the model's dtype.",
+    "models/gemma4/modeling_gemma4.py:Gemma4TextRouter.forward"};
+
 inline constexpr Change kOptMasksAsGiven{Package::transformers,
                                          {5, 18, 0},
                                          "OPT makes its causal mask of the mask that it was given; "

@@ -17,6 +17,7 @@
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/decoder.h"
+#include "family/parts/gemma4_router.h"
 #include "family/parts/gemma4_vision.h"
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/comparisons.h"
@@ -24,7 +25,6 @@
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
-#include "ghost/ops/sorting.h"
 #include "release/transformers_5_changes.h"
 
 namespace memtape::family {
@@ -226,34 +226,6 @@ DecoderConfig mlp_config(const Gemma4TextConfig& c, std::int64_t layer) {
   if (c.use_double_wide_mlp && c.reuses_keys(layer)) config.intermediate_size *= 2;
   return config;
 }
-
-class Gemma4TextRouter : public nn::Module<Gemma4TextRouter> {
- public:
-  Gemma4TextRouter(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope),
-        top_k_(c.num_experts_per_tok),
-        norm_(scope / "norm", c.hidden_size, false),
-        proj_(scope / "proj", c.hidden_size, c.num_experts, false),
-        scale_(scope.parameter("scale", {c.hidden_size})),
-        per_expert_scale_(scope.parameter("per_expert_scale", {c.num_experts})) {}
-
-  Routing forward(const Tensor& x) {
-    Tensor hidden_states = norm_(x);
-    hidden_states = hidden_states.mul(scale_).mul(ghost::kScale);
-    const Tensor expert_scores = proj_(hidden_states);
-    Tensor router_probabilities = ghost::softmax(expert_scores, DType::float32);
-    auto [top_k_weights, top_k_index] = ghost::topk(router_probabilities, top_k_);
-    ghost::div_(top_k_weights, top_k_weights.sum(-1, true));
-    top_k_weights = top_k_weights.mul(ghost::index(per_expert_scale_, top_k_index));
-    return {std::move(router_probabilities), std::move(top_k_weights), std::move(top_k_index)};
-  }
-
- private:
-  std::int64_t top_k_;
-  Gemma4RMSNorm norm_;
-  nn::Linear proj_;
-  Tensor scale_, per_expert_scale_;
-};
 
 /// What a layer has if enable_moe_block is set.
 struct Gemma4MoeBlock {

@@ -13,6 +13,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
 #include "nn/layer_frame.h"
+#include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -26,8 +27,9 @@ bool flash_groups_heads(const AttentionCall& call, const Tensor& attention_mask)
 
 /// use_gqa_in_sdpa: only without a mask, and for heads that flash takes.
 bool use_gqa_in_sdpa(const Tensor& attention_mask, const Tensor& key, const Tensor& value) {
+  const bool flash_takes = key.size(-1) == value.size(-1) && value.size(-1) <= 256;
   return ghost::has(changes::kSdpaGroupsHeads) && !attention_mask.defined() &&
-         key.size(-1) == value.size(-1) && value.size(-1) <= 256;
+         (flash_takes || !ghost::has(changes::kSdpaGroupsHeadsOfFlash));
 }
 
 Tensor sdpa_attention_forward(const AttentionCall& call, Tensor query, Tensor key, Tensor value,

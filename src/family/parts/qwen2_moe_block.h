@@ -10,6 +10,7 @@
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/pointwise.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 
@@ -57,7 +58,10 @@ class SharedExpertMoeBlock : public nn::Module<SharedExpertMoeBlock> {
     Tensor expert_output = experts_(hidden_states_reshaped, routing.indices, routing.weights);
     shared_expert_output =
         ghost::sigmoid(shared_expert_gate_(hidden_states_reshaped)).mul(shared_expert_output);
-    expert_output = expert_output.add(shared_expert_output);
+    if (ghost::has(changes::kSharedExpertIsAdded))
+      expert_output = expert_output.add(shared_expert_output);
+    else
+      ghost::add_(expert_output, shared_expert_output);
     return expert_output.reshape(x.sizes());
   }
 
