@@ -63,11 +63,10 @@ void complete(ServeAnswer& answer, const ServeRequest& request) {
     answer.verdict = verdict_word(*answer.fits, *answer.bounds, answer.device->total_bytes);
 }
 
-/// Programs around llama.cpp, and its own under other names.
+/// Programs around llama.cpp, and its own.
 bool runs_llamacpp(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kAround{"ollama",    "lmstudio",         "lm-studio",
-                                                    "llama.cpp", "llama-cpp",        "llama-server",
-                                                    "koboldcpp", "llama-cpp-python", "jan"};
+  constexpr std::array<std::string_view, 7> kAround{
+      "ollama", "lmstudio", "lm-studio", "llama-server", "koboldcpp", "llama-cpp-python", "jan"};
   return std::ranges::find(kAround, name) != kAround.end();
 }
 

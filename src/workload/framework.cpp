@@ -47,8 +47,8 @@ constexpr auto kMeantFrameworks = std::to_array<std::pair<std::string_view, std:
     {"zero1", "deepspeed with --zero 1"},
     {"zero2", "deepspeed with --zero 2"},
     {"zero3", "deepspeed with --zero 3"},
-    {"megatron", "megatron-core"},
-    {"megatron-lm", "megatron-core"},
+    {"megatron", "did you mean megatron-core?"},
+    {"megatron-lm", "did you mean megatron-core?"},
 });
 
 }  // namespace
