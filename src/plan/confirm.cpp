@@ -17,26 +17,28 @@ Result<TrainRecipe> Confirmation::recipe(const Reading& reading, const NamedValu
 }
 
 Bytes Confirmation::surely_there(const TrainRecipe& layout) const {
-  Bytes left = device_.total_bytes().value_or(std::numeric_limits<Bytes>::max());
-  for (const OutsideMemory& item : outside_memory(layout, device_)) left -= item.high_bytes;
-  return left;
+  return surely_left(device_.total_bytes().value_or(std::numeric_limits<Bytes>::max()), layout,
+                     device_);
 }
 
-Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedValues& layout) const {
+Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedValues& layout,
+                                          std::optional<Bytes> at_most) const {
   const Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());
-  return ask(*asked, {.workers = workers_});
+  return ask(*asked,
+             {.until_too_large = at_most.has_value(), .at_most = at_most, .workers = workers_});
 }
 
 std::vector<Result<Confirmed>> Confirmation::until_too_large(
-    std::span<const Result<TrainRecipe>> layouts) const {
+    std::span<const Result<TrainRecipe>> layouts, bool until_tight) const {
   std::vector<std::optional<Result<Confirmed>>> found(layouts.size());
   const bool is_for_each = layouts.size() < workers_.count;
   workers_.share(layouts.size(), [&](std::size_t, std::size_t at) {
     const Result<TrainRecipe>& recipe = layouts[at];
     if (recipe)
-      found[at] =
-          ask(*recipe, {.until_too_large = true, .workers = is_for_each ? workers_ : Workers()});
+      found[at] = ask(*recipe, {.until_too_large = true,
+                                .until_tight = until_tight,
+                                .workers = is_for_each ? workers_ : Workers()});
     else
       found[at] = tl::unexpected(recipe.error());
   });

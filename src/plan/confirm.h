@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,12 +45,14 @@ class Confirmation {
   /// What is left for the program itself if all else takes the most that it may: a layout that
   /// needs more does not fit for certain (Bounds).
   Bytes surely_there(const TrainRecipe& layout) const;
-  /// Answers for every distinct rank.
-  Result<Confirmed> all_ranks(const Reading& reading, const NamedValues& layout) const;
+  /// Answers for every distinct rank, or until one needs more than `at_most`.
+  Result<Confirmed> all_ranks(const Reading& reading, const NamedValues& layout,
+                              std::optional<Bytes> at_most = {}) const;
   /// The same, but no more ranks are run once one needs more than the device has. A layout that
-  /// fits well was answered for every rank. Several are answered side by side.
-  std::vector<Result<Confirmed>> until_too_large(
-      std::span<const Result<TrainRecipe>> layouts) const;
+  /// fits well was answered for every rank. Several are answered side by side. `until_tight`: one
+  /// that cannot fit well is not run further (PredictOptions).
+  std::vector<Result<Confirmed>> until_too_large(std::span<const Result<TrainRecipe>> layouts,
+                                                 bool until_tight) const;
   /// Answers for one rank. If that rank does not fit, neither does the layout.
   Result<Confirmed> one_rank(const Reading& reading, const NamedValues& layout,
                              std::int64_t rank) const;

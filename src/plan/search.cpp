@@ -260,7 +260,8 @@ class Search {
         recipes.push_back(
             confirmation_.recipe(one->field->reading, one->field->space->layout(one->candidate)));
       }
-      std::vector<Result<Confirmed>> answers = confirmation_.until_too_large(recipes);
+      std::vector<Result<Confirmed>> answers =
+          confirmation_.until_too_large(recipes, tight_ >= kOfTight);
       for (std::size_t i = 0; i < asked.size(); ++i)
         answered_.emplace(asked[i], std::move(answers[i]));
     }
@@ -363,8 +364,10 @@ class Search {
     for (const Failed* failed : better) {
       if (nearest.entry && nearest.exactly.headroom_bytes >= failed->exactly.headroom_bytes) break;
       const Field& field = *failed->entry->field;
-      const auto all =
-          confirmation_.all_ranks(field.reading, field.space->layout(failed->entry->candidate));
+      std::optional<Bytes> at_most;  // more, and the one that was found before lacks less
+      if (nearest.entry) at_most = nearest.exactly.peak_device_bytes;
+      const auto all = confirmation_.all_ranks(
+          field.reading, field.space->layout(failed->entry->candidate), at_most);
       if (failed->entry == nearest_out_ && (!all || all->fits)) return;
       const Confirmed& exactly = all ? *all : failed->exactly;
       if (!nearest.entry || exactly.headroom_bytes > nearest.exactly.headroom_bytes)

@@ -85,4 +85,9 @@ std::vector<OutsideMemory> outside_memory(const TrainRecipe& recipe, const Devic
   return items;
 }
 
+Bytes surely_left(Bytes total, const TrainRecipe& recipe, const DeviceSetup& device) {
+  for (const OutsideMemory& item : outside_memory(recipe, device)) total -= item.high_bytes;
+  return total;
+}
+
 }  // namespace memtape

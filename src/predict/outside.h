@@ -19,4 +19,7 @@ std::vector<Communicator> communicators(const TrainRecipe& recipe);
 
 std::vector<OutsideMemory> outside_memory(const TrainRecipe& recipe, const DeviceSetup& device);
 
+/// What is left of `total` for the program itself if all of that takes the most that it may.
+Bytes surely_left(Bytes total, const TrainRecipe& recipe, const DeviceSetup& device);
+
 }  // namespace memtape

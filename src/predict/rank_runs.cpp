@@ -83,7 +83,12 @@ class RankRuns {
       });
       for (const std::size_t at : wave)
         if (!*outcomes_[at]) return tl::unexpected(outcomes_[at]->error());
-      if (options_.until_too_large && is_too_large(fullest().rank->play.highest.reserved)) break;
+      FullestRank& so_far = *fullest().rank;
+      if (options_.until_too_large && is_too_large(so_far.play.highest.reserved)) break;
+      if (options_.until_tight && is_tight(so_far)) {
+        so_far.is_tight = true;
+        break;
+      }
     }
     for (std::optional<Result<RankReport>>& outcome : outcomes_)
       if (outcome) add_report(reports, std::move(**outcome));
@@ -111,8 +116,19 @@ class RankRuns {
   }
 
   bool is_too_large(Bytes bytes) const {
+    const std::optional<Bytes> most = options_.at_most ? options_.at_most : device_.total_bytes();
+    return most && bytes > *most - device_.context_bytes();
+  }
+
+  /// Whether it needs more than is left for certain, also with cached segments given back.
+  bool is_tight(const FullestRank& rank) const {
     const std::optional<Bytes> total = device_.total_bytes();
-    return total && bytes > *total - device_.context_bytes();
+    if (!total) return false;
+    const Bytes room = surely_left(*total, plan_.common, device_);
+    if (rank.play.highest.reserved <= room) return false;
+    const StepPlay play =
+        play_program(rank.run.tape, device_, {.total = std::max<Bytes>(room, 0)}, measured_, false);
+    return play.before.out_of_memory || play.step.out_of_memory;
   }
 
   /// Classes that run side by side, by their indices.

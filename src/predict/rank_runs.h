@@ -23,6 +23,9 @@ struct FullestRank {
   StepPlay play;
   /// It requests more than the device has, so it was not played (PredictOptions::until_too_large).
   bool cannot_fit = false;
+  /// It would not fit if all else took the most that it may, so not every rank was run
+  /// (PredictOptions::until_tight).
+  bool is_tight = false;
 };
 
 /// Runs one rank of each kind and fills `reports`, sorted with the fullest rank first, except that

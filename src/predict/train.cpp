@@ -51,6 +51,13 @@ void refuse(Prediction& prediction, const DeviceSetup& device, const RankReport&
   prediction.headroom_bytes = *device.total_bytes() - rank.peak_device_bytes;
 }
 
+/// A rank fits, but not with all else taking the most that it may.
+void leave_open(Prediction& prediction, const DeviceSetup& device, const RankReport& rank) {
+  prediction.fits = true;
+  prediction.verdict = VerdictWord::may_not_fit;
+  prediction.headroom_bytes = *device.total_bytes() - rank.peak_device_bytes;
+}
+
 /// The bounds about the fullest rank.
 Result<void> widen(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                    const DeviceSetup& device, const torch::TrainRun& run, const RankReport& peak) {
@@ -138,6 +145,10 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   if (fullest->cannot_fit) {
     refuse(prediction, device, peak);
+    return answer;
+  }
+  if (fullest->is_tight) {
+    leave_open(prediction, device, peak);
     return answer;
   }
   if (const auto done = widen(prediction.bounds, model.config, recipe, device, *run, peak); !done)

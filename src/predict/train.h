@@ -51,6 +51,10 @@ struct PredictOptions {
   /// No more ranks are run after some that need more than the device has. One that requests more
   /// than that is not played: then the answer says by how much, and has no bounds.
   bool until_too_large = false;
+  std::optional<Bytes> at_most = {};  ///< in place of what the device has
+  /// Nor are they after some that would not fit if all else took the most that it may. Then the
+  /// answer says that the step may not fit, and has no bounds.
+  bool until_tight = false;
   Workers workers = {};                   ///< who run the ranks, and try what would fit
   const CommandWords* command = nullptr;  ///< without it there is no advice
 };
