@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/router.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
@@ -15,6 +19,33 @@
 
 namespace memtape::megatron {
 namespace {
+
+/// Whether a coefficient, one or a list of them as JSON, is not 0 at place `at` (the last for those
+/// behind it).
+bool weighs(const Config& c, std::size_t at) {
+  const std::string list = c.json("moe_aux_loss_coeff");
+  std::size_t from = list.starts_with('[') ? 1 : 0;
+  for (; at > 0 && list.find(',', from) != std::string::npos; --at) from = list.find(',', from) + 1;
+  return std::atof(list.c_str() + from) != 0.0;
+}
+
+/// Router.get_aux_loss_coeff: one coefficient for one kind, or one for each in a list.
+AuxLosses read_losses(const Config& c) {
+  std::vector<std::string> kinds{"aux_loss"};
+  const std::string said = c.json("moe_router_load_balancing_type");
+  if (said.starts_with('['))
+    kinds = c.texts("moe_router_load_balancing_type");
+  else if (said != "null")
+    kinds = {c.text("moe_router_load_balancing_type")};
+  const auto has = [&](std::string_view kind) {
+    const auto found = std::ranges::find(kinds, kind);
+    return found != kinds.end() && weighs(c, static_cast<std::size_t>(found - kinds.begin()));
+  };
+  return {.per_batch = has("aux_loss"),
+          .per_sequence = has("seq_aux_loss"),
+          .global = has("global_aux_loss"),
+          .z = !c.is_null("moe_z_loss_coeff")};
+}
 
 using ghost::empty;
 using ghost::Gradients;
@@ -105,6 +136,22 @@ Tensor logsumexp(const Tensor& x) {
 }
 
 }  // namespace
+
+RouterArguments read_router(const Config& c) {
+  RouterArguments router{.dtype = std::nullopt, .losses = read_losses(c)};
+  const std::string dtype = c.text("moe_router_dtype", "");
+  if (dtype == "fp32") router.dtype = DType::float32;
+  if (dtype == "fp64") router.dtype = DType::float64;
+  router.sinkhorn = c.json("moe_router_load_balancing_type").find("sinkhorn") != std::string::npos;
+  router.sigmoid = c.text("moe_router_score_function", "softmax") == "sigmoid";
+  router.pre_softmax = c.boolean("moe_router_pre_softmax", false);
+  router.expert_bias = c.boolean("moe_router_enable_expert_bias", false);
+  router.fused = c.boolean("moe_router_fusion", false);
+  router.groups = c.count("moe_router_num_groups", 0);
+  router.group_topk = c.count("moe_router_group_topk", 0);
+  router.scales = !c.is_null("moe_router_topk_scaling_factor");
+  return router;
+}
 
 Router::Router(const nn::Scope& scope, Rank& rank) : rank_(rank), moe_(rank.a.moe) {
   weight_ = scope.parameter("weight", {moe_.num_experts, rank.a.hidden_size});

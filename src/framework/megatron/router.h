@@ -8,6 +8,9 @@
 
 namespace memtape::megatron {
 
+/// --moe-router-*, --moe-aux-loss-coeff and --moe-z-loss-coeff.
+RouterArguments read_router(const Config& config);
+
 struct Routing {
   Tensor probs, map;
 };
