@@ -60,6 +60,8 @@ constexpr auto kPlanServeOptions = std::to_array<Option>({
 
 constexpr auto kPlanAnswer = std::to_array<Option>({
     {"--csv", "", "the plans as CSV, alone on the output", kAnswerGroup},
+    {"--html", "FILE", "write a page of the plans, their time and pipeline", kAnswerGroup},
+    {"--why", "", "each plan's time by part, and why not what people expect", kAnswerGroup},
 });
 constexpr auto kFitsAnswer = std::to_array<Option>({
     {"--strict", "", "without what may not fit", kAnswerGroup},

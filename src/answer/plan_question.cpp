@@ -310,6 +310,7 @@ class Fields {
 Result<plan::SearchOptions> search_options(const RawOptions& options, const Outside& outside) {
   plan::SearchOptions search;
   search.workers = outside.workers();
+  search.explains = options.output.explain;
   if (const std::string* objective = last_value(options.values, "objective")) {
     const auto named = plan::objective_named(*objective);
     if (!named) return tl::unexpected(named.error());

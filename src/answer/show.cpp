@@ -7,6 +7,7 @@
 #include "report/explanation.h"
 #include "report/html.h"
 #include "report/plan_csv.h"
+#include "report/plan_html.h"
 #include "report/plan_json.h"
 #include "report/plan_text.h"
 #include "report/serve_html.h"
@@ -81,7 +82,8 @@ Result<std::string> shown(const PlanAnswer& plans, Form form) {
   if (form == Form::json) return report::json(plans);
   if (form == Form::text) return report::text(plans, {.width = kWidth, .style = {}});
   if (form == Form::csv) return report::csv(plans);
-  return not_shown("json, text or csv");
+  if (form == Form::html) return report::html(plans);
+  return not_shown("json, text, csv or html");
 }
 
 Result<std::string> shown(const Explanation& explanation, Form form) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -15,6 +14,7 @@
 
 #include "base/text.h"
 #include "plan/pareto.h"
+#include "report/plan_why.h"
 #include "workload/train_options.h"
 
 namespace memtape::plan {
@@ -419,22 +419,17 @@ class Search {
 
   void say_of_expected(std::string_view what, const Entry& entry) {
     const Field& field = *entry.field;
-    const auto first =
-        confirmation_.one_rank(field.reading, field.space->layout(entry.candidate), 0);
-    if (!first) return;
-    const double more = entry.candidate.seconds / rows_.front().step_seconds.mid - 1.0;
-    const std::string beside = std::abs(more) < 0.005
-                                   ? "as long as plan 1"
-                                   : fmt::format("{:.0f} % {} than plan 1", std::abs(more) * 100.0,
-                                                 more < 0.0 ? "less" : "more");
-    std::string said =
-        fmt::format("{}: {} {} would take {:.3g} s, {}", what, field.job->recipe.framework->name,
-                    in_words(entry.candidate), entry.candidate.seconds, beside);
-    if (first->fits && !first->fits_well()) said += "; it may not fit";
-    if (!first->fits)
-      said += fmt::format("{} lacks {} on rank 0", more < 0.0 ? ", but" : ", and",
-                          human_bytes(-first->headroom_bytes));
-    answer_.warnings.push_back(said + ".");
+    const NamedValues layout = field.space->layout(entry.candidate);
+    const bool all = options_.explains;
+    const auto found = all ? confirmation_.all_ranks(field.reading, layout)
+                           : confirmation_.one_rank(field.reading, layout, 0);
+    if (!found) return;
+    ExpectedLayout expected{.what = std::string(what),
+                            .plan = row_of(entry, layout, &*found),
+                            .more = entry.candidate.seconds / rows_.front().step_seconds.mid - 1.0,
+                            .is_of_all_ranks = all};
+    answer_.warnings.push_back(report::sentence(expected));
+    answer_.expected.push_back(std::move(expected));
   }
 
   /// One line of what no plan was made of.

@@ -14,6 +14,7 @@ extern const std::string_view kWords;  ///< words.js, which the script of every 
 extern const std::string_view kPage, kScript;   ///< page.html and timeline.js
 extern const std::string_view kScheduleScript;  ///< schedule.js, which continues timeline.js
 extern const std::string_view kServePage, kServeScript;  ///< serve.html and serve.js
+extern const std::string_view kPlanPage, kPlanScript;    ///< plan.html and plan.js
 
 /// Explanation.html and explanation.js.
 extern const std::string_view kExplanationPage, kExplanationScript;

@@ -97,6 +97,14 @@ struct WhyNot {
   int rank = 0;
 };
 
+/// A layout that people expect, of a kind that no plan shown is of.
+struct ExpectedLayout {
+  std::string what;  ///< "Without a pipeline"
+  PlanRow plan;
+  double more = 0.0;             ///< of plan 1's time: 0.14 is 14 % longer
+  bool is_of_all_ranks = false;  ///< else its memory is that of its rank 0
+};
+
 /// A file that launches a plan, or that the launched program reads.
 struct PlanFile {
   std::string name, text;
@@ -115,6 +123,7 @@ struct PlanAnswer {
   /// Indices into `plans` of those that no plan beats in both time and memory.
   std::vector<std::size_t> pareto;
   std::vector<WhyNot> why_not;
+  std::vector<ExpectedLayout> expected;
   std::int64_t screened = 0, bounded = 0, confirmed = 0;
   bool stopped = false;  ///< it was interrupted, so these are the best so far
   std::string time_source;

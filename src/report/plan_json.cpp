@@ -97,6 +97,22 @@ void write_why_not(JsonWriter& out, const std::vector<WhyNot>& all) {
   out.end_array();
 }
 
+void write_expected(JsonWriter& out, const std::vector<ExpectedLayout>& all) {
+  if (all.empty()) return;
+  out.key("expected");
+  out.begin_array();
+  for (const ExpectedLayout& one : all) {
+    out.begin_object();
+    out.member("what", one.what);
+    out.key("more");
+    out.raw(six_digits(one.more));
+    out.member("is_of_all_ranks", one.is_of_all_ranks);
+    write_members(out, one.plan);
+    out.end_object();
+  }
+  out.end_array();
+}
+
 /// The text of each file by its name.
 void write_files(JsonWriter& out, const PlanAnswer& answer) {
   out.key("export");
@@ -137,6 +153,7 @@ std::string json(const PlanAnswer& answer) {
   for (const std::size_t i : answer.pareto) out.value(static_cast<std::int64_t>(i));
   out.end_array();
   write_why_not(out, answer.why_not);
+  write_expected(out, answer.expected);
   out.member("screened", answer.screened);
   out.member("bounded", answer.bounded);
   out.member("confirmed", answer.confirmed);

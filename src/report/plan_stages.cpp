@@ -13,10 +13,19 @@ namespace {
 
 constexpr int kStageMargin = 12, kShare = 6, kBesideColumns = kStageMargin + kShare;
 
-/// The share of a slice of time that forwards and backwards take.
-struct Slice {
-  double forward = 0.0, backward = 0.0;
-};
+/// A column in which a stage does both is mixed, unless one of them takes four fifths of its work.
+std::string_view glyph(const Slice& slice, const Style& style) {
+  const double busy = slice.forward + slice.backward;
+  if (busy < 0.5) return style.pick("·", ".");
+  if (slice.backward > 0.8 * busy) return style.pick("█", "B");
+  return slice.forward > 0.8 * busy ? style.pick("░", "f") : style.pick("▒", "x");
+}
+
+double waits(const PlanStage& stage, double end) {
+  return std::clamp(1.0 - (stage.seconds(false) + stage.seconds(true)) / end, 0.0, 1.0);
+}
+
+}  // namespace
 
 std::vector<Slice> slices_of(const PlanStage& stage, double end, std::size_t count) {
   std::vector<Slice> slices(count);
@@ -32,20 +41,6 @@ std::vector<Slice> slices_of(const PlanStage& stage, double end, std::size_t cou
   }
   return slices;
 }
-
-/// A column in which a stage does both is mixed, unless one of them takes four fifths of its work.
-std::string_view glyph(const Slice& slice, const Style& style) {
-  const double busy = slice.forward + slice.backward;
-  if (busy < 0.5) return style.pick("·", ".");
-  if (slice.backward > 0.8 * busy) return style.pick("█", "B");
-  return slice.forward > 0.8 * busy ? style.pick("░", "f") : style.pick("▒", "x");
-}
-
-double waits(const PlanStage& stage, double end) {
-  return std::clamp(1.0 - (stage.seconds(false) + stage.seconds(true)) / end, 0.0, 1.0);
-}
-
-}  // namespace
 
 std::string stages_picture(const PlanAnswer& answer, const PlanLook& look) {
   if (answer.plans.empty() || answer.plans.front().stages.size() < 2) return {};

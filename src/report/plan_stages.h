@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/plan_text.h"
 
@@ -15,5 +16,12 @@ namespace memtape::report {
 std::string stages_picture(const PlanAnswer& answer, const PlanLook& look);
 
 inline constexpr std::size_t kMostStages = 16;
+
+/// The share of a slice of time that forwards and backwards take.
+struct Slice {
+  double forward = 0.0, backward = 0.0;
+};
+/// The time until `end` in `count` slices.
+std::vector<Slice> slices_of(const PlanStage& stage, double end, std::size_t count);
 
 }  // namespace memtape::report

@@ -24,20 +24,13 @@ std::string gib_text(Bytes bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(1_GiB));
 }
 
-/// Three digits, as far as an estimate goes.
-std::string seconds_text(double s) {
-  if (s >= 100.0) return fmt::format("{:.0f} s", s);
-  if (s >= 1.0) return fmt::format("{:.3g} s", s);
-  return fmt::format("{:.3g} ms", s * 1000.0);
-}
-
 std::string rounded(double value) {
   return with_commas(static_cast<std::int64_t>(std::llround(value)));
 }
 
 std::string range_text(const SecondsRange& r) {
-  return fmt::format("{} ({} to {})", seconds_text(r.mid), seconds_text(r.low),
-                     seconds_text(r.high));
+  return fmt::format("{} ({} to {})", seconds_words(r.mid), seconds_words(r.low),
+                     seconds_words(r.high));
 }
 
 bool is_tie(const PlanRow& a, const PlanRow& b) {
@@ -138,7 +131,7 @@ std::string time_table(const PlanAnswer& a) {
   for (const PlanTime& part : parts)
     if (part.seconds >= all / 200.0)
       out += fmt::format("  {}{}{}\n", pad_right(part.name, 26),
-                         pad_left(seconds_text(part.seconds), 8),
+                         pad_left(seconds_words(part.seconds), 8),
                          pad_left(fmt::format("{:.0f} %", part.seconds / all * 100.0), 7));
   return out;
 }
@@ -155,7 +148,7 @@ std::string faster_but_tight(const PlanAnswer& a, const PlanLook& look) {
     out += "\n";
     add(out,
         fmt::format("Plan {} is faster than plan 1: {} a step. It stands behind because it {}.",
-                    i + 1, seconds_text(p.step_seconds.mid),
+                    i + 1, seconds_words(p.step_seconds.mid),
                     p.within_limit_bytes ? "fits only while cached segments go back in every step"
                     : p.fits_well()      ? "is another than the one that was asked for"
                                          : "may not fit"),
@@ -166,13 +159,19 @@ std::string faster_but_tight(const PlanAnswer& a, const PlanLook& look) {
 
 }  // namespace
 
+std::string seconds_words(double s) {
+  if (s >= 100.0) return fmt::format("{:.0f} s", s);
+  if (s >= 1.0) return fmt::format("{:.3g} s", s);
+  return fmt::format("{:.3g} ms", s * 1000.0);
+}
+
 std::string memory_words(const PlanRow& plan) { return memory_line(plan); }
 
 std::string time_words(const PlanRow& plan, bool serves) {
   if (!serves) return range_text(plan.step_seconds) + " a step";
   if (!plan.ttft || !plan.tpot) return {};
-  return fmt::format("first token {}, next {}", seconds_text(plan.ttft->mid),
-                     seconds_text(plan.tpot->mid));
+  return fmt::format("first token {}, next {}", seconds_words(plan.ttft->mid),
+                     seconds_words(plan.tpot->mid));
 }
 
 std::string quiet_text(const PlanAnswer& answer) {
@@ -206,7 +205,7 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
     add(out,
         fmt::format("{} {}: {}, would take {}, but lacks {} on rank {}.",
                     a.plans.empty() ? "Nearest is" : "Faster, but does not fit:",
-                    one.plan.framework, one.plan.words, seconds_text(one.plan.step_seconds.mid),
+                    one.plan.framework, one.plan.words, seconds_words(one.plan.step_seconds.mid),
                     gib_text(one.missing_bytes), one.rank),
         look.width, 0);
   }

@@ -20,6 +20,8 @@ std::string text(const PlanAnswer& answer, const PlanLook& look);
 std::string memory_words(const PlanRow& plan);
 /// "3.1 s (2.35 s to 4.1 s) a step"
 std::string time_words(const PlanRow& plan, bool serves);
+/// "815 ms": three digits, as far as an estimate goes.
+std::string seconds_words(double seconds);
 /// Only the options of the best plan.
 std::string quiet_text(const PlanAnswer& answer);
 

@@ -14,8 +14,11 @@
 #include "plan_folder.h"
 #include "progress_line.h"
 #include "report/plan_csv.h"
+#include "report/plan_html.h"
 #include "report/plan_json.h"
 #include "report/plan_text.h"
+#include "report/plan_why.h"
+#include "sources/files.h"
 
 namespace memtape::cli {
 namespace {
@@ -31,7 +34,23 @@ void print_plans(const PlanAnswer& answer, const OutputOptions& output, bool csv
   if (output.json) return terminal.print(report::json(answer));
   if (csv) return terminal.print(report::csv(answer));
   if (output.quiet) return terminal.print(report::quiet_text(answer));
-  terminal.print(report::text(answer, {.width = terminal.width(), .style = terminal.style()}));
+  const report::PlanLook look{.width = terminal.width(), .style = terminal.style()};
+  terminal.print(report::text(answer, look));
+  if (output.explain) terminal.print(report::why_text(answer, look));
+}
+
+/// The page of --html, or the folder of --export.
+Result<void> write_files(const RawOptions& options,
+                         const std::optional<answer::ExportRequest>& exported,
+                         const PlanAnswer& answer, Terminal& terminal) {
+  if (!options.html.empty())
+    if (const auto written = sources::write_output(options.html, report::html(answer)); !written)
+      return written;
+  if (!exported) return {};
+  const Result<std::string> folder = write_folder(*exported, answer);
+  if (!folder) return tl::unexpected(folder.error());
+  terminal.note(*folder);
+  return {};
 }
 
 /// The folder that is asked for, which is looked at before the search begins.
@@ -40,14 +59,6 @@ Result<std::optional<answer::ExportRequest>> asked_folder(const NamedValues& val
   if (request && *request)
     if (const auto free = check_folder(**request); !free) return tl::unexpected(free.error());
   return request;
-}
-
-Result<void> write_launch_files(const answer::ExportRequest& request, const PlanAnswer& answer,
-                                Terminal& terminal) {
-  const Result<std::string> written = write_folder(request, answer);
-  if (!written) return tl::unexpected(written.error());
-  terminal.note(*written);
-  return {};
 }
 
 int plan_servers(const RawOptions& options, Terminal& terminal) {
@@ -59,9 +70,8 @@ int plan_servers(const RawOptions& options, Terminal& terminal) {
   }();
   if (!answer) return terminal.fail(answer.error());
   print_plans(*answer, options.output, options.csv, terminal);
-  if (*exported)
-    if (const auto written = write_launch_files(**exported, *answer, terminal); !written)
-      return terminal.fail(written.error());
+  if (const auto written = write_files(options, *exported, *answer, terminal); !written)
+    return terminal.fail(written.error());
   return answer->plans.empty() ? ExitCode::does_not_fit : ExitCode::fits;
 }
 
@@ -85,9 +95,8 @@ int plan_training(const RawOptions& options, Terminal& terminal) {
   }();
   if (!answer) return terminal.fail(answer.error());
   print_plans(*answer, options.output, options.csv, terminal);
-  if (*exported)
-    if (const auto written = write_launch_files(**exported, *answer, terminal); !written)
-      return terminal.fail(written.error());
+  if (const auto written = write_files(options, *exported, *answer, terminal); !written)
+    return terminal.fail(written.error());
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
@@ -103,7 +112,8 @@ Result<Syntax> plan_syntax(Arguments typed) {
 }
 
 int run_plan(const Words& words, Terminal& terminal) {
-  const RawOptions options = answer::asked_of(words, 1);
+  RawOptions options = answer::asked_of(words, 1);
+  options.output.explain = words.has("why") || words.has("explain");
   if (words.operand() == "serve") return plan_servers(options, terminal);
   if (words.operand() == "train") return plan_training(options, terminal);
   return terminal.fail(option::mistake(
@@ -125,7 +135,7 @@ const Command kPlanCommand{
         "--global-batch-size 256",
     .first =
         "gpu gpus available users context cluster method objective top "
-        "sequence-length global-batch-size precision engine ttft tpot export json",
+        "sequence-length global-batch-size precision engine ttft tpot export why html json",
     .syntax = plan_syntax,
     .run = run_plan,
 };

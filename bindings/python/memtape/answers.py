@@ -669,6 +669,7 @@ class PlanAnswer(ListAnswer):
     plans: Tuple[PlanRow, ...]
     pareto: Tuple[int, ...]
     why_not: Tuple[PlanRow, ...]
+    expected: Optional[Tuple[PlanRow, ...]]
     screened: int
     bounded: int
     confirmed: int
@@ -681,9 +682,10 @@ class PlanAnswer(ListAnswer):
         ("plans", each(PlanRow._of)),
         ("pareto", tuple),
         ("why_not", each(PlanRow._of)),
+        ("expected", each(PlanRow._of)),
         ("warnings", tuple),
     )
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("stopped",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("expected", "stopped",))
 
 
 @dataclass(frozen=True, repr=False)
