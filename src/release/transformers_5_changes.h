@@ -6,6 +6,18 @@
 
 namespace memtape::changes {
 
+inline constexpr Change kNemotronSharesItsRope{
+    Package::transformers,
+    {5, 13, 0},
+    "Nemotron's attentions have no rotary embeddings of their own, which since 5.0 nobody called.",
+    "models/nemotron/modeling_nemotron.py:NemotronAttention.__init__"};
+
+inline constexpr Change kBambaRotatesHalf{
+    Package::transformers,
+    {5, 15, 0},
+    "Bamba's rotary embedding reads partial_rotary_factor; from 5.0 on it rotated whole heads.",
+    "models/bamba/modeling_bamba.py:BambaRotaryEmbedding.compute_default_rope_parameters"};
+
 inline constexpr Change kSharedExpertIsAdded{
     Package::transformers,
     {5, 3, 0},

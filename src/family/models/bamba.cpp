@@ -11,6 +11,8 @@
 #include "family/parts/llama_layer.h"
 #include "family/parts/mamba2_mixer.h"
 #include "ghost/ops/creation.h"
+#include "release/transformers_5_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -23,6 +25,9 @@ struct BambaConfig : DecoderConfig {
         mixer(bamba_mixer_config(c, hidden_size, c.dimension("mamba_expand", 2) * hidden_size,
                                  hidden_act)) {
     rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
+    if (ghost::has(changes::kOriginalFrequenciesAreABuffer) &&
+        !ghost::has(changes::kBambaRotatesHalf))
+      rope.dim = head_dim;
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     mlp_bias = c.boolean("mlp_bias", false);
     if (c.number("z_loss_coefficient", 0.0) > 0.0)

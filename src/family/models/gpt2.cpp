@@ -53,11 +53,9 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
         scales_(c.scale_attn_weights),
         scales_by_layer_(c.scale_attn_by_inverse_layer_idx),
         scaling_(scaling(c, layer_idx)),
-        c_attn_(scope / "c_attn", 3 * c.hidden_size, c.hidden_size),
+        c_attn_(registered(scope, c) / "c_attn", 3 * c.hidden_size, c.hidden_size),
         c_proj_(scope / "c_proj", c.hidden_size, c.hidden_size),
-        resid_dropout_(scope / "resid_dropout", c.resid_pdrop) {
-    if (!ghost::has(changes::kGpt2HasNoBias)) register_bias(scope, c.max_position_embeddings);
-  }
+        resid_dropout_(scope / "resid_dropout", c.resid_pdrop) {}
 
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     std::vector<Tensor> query_key_value = c_attn_(hidden_states).chunk(3, 2);
@@ -116,6 +114,11 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
     masked_bias_ = ghost::zeros({}, scope.dtype());
     scope.buffer("masked_bias", masked_bias_);
   }
+  /// The scope, after the buffers that come before all weights.
+  const nn::Scope& registered(const nn::Scope& scope, const GPT2Config& c) {
+    if (!ghost::has(changes::kGpt2HasNoBias)) register_bias(scope, c.max_position_embeddings);
+    return scope;
+  }
 
   static double scaling(const GPT2Config& c, std::int64_t layer_idx) {
     const auto head_dim = static_cast<double>(c.head_dim());
@@ -151,9 +154,9 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   std::int64_t head_dim_;
   bool upcasts_, scales_, scales_by_layer_;
   double scaling_;
+  Tensor bias_, masked_bias_;
   nn::Conv1D c_attn_, c_proj_;
   nn::Dropout resid_dropout_;
-  Tensor bias_, masked_bias_;
 };
 
 using GPT2Block = GPT2BlockOf<GPT2Attention, GPT2MLP<nn::Conv1D>>;

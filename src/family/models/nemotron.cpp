@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nemotron 3 and 4: layer norms whose weight is added to 1, rotation of a part of each head, an MLP
 // without a gate; mirroring transformers 5.17 models/nemotron/modeling_nemotron.py.
+#include <optional>
+
 #include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/late_shared_mask.h"
 #include "family/parts/llama_layer.h"
+#include "family/parts/rope.h"
 #include "family/parts/ungated_mlp.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/normalization.h"
+#include "release/transformers_5_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -50,9 +55,21 @@ std::pair<Tensor, Tensor> rotate_part_of_each(const Tensor& q, const Tensor& k,
   return {std::move(q_joined), ghost::cat({k_embed, k_pass}, -1)};
 }
 
+/// An attention of 5.0 to 5.12 has a rotary embedding of its own, which nobody calls.
+struct NemotronSteps : Rotated<rotate_part_of_each> {
+  NemotronSteps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+      : Rotated(scope, c, layer) {
+    if (ghost::has(changes::kOriginalFrequenciesAreABuffer) &&
+        !ghost::has(changes::kNemotronSharesItsRope))
+      rotary_emb.emplace(scope / "rotary_emb", c.rope);
+  }
+
+  std::optional<RotaryEmbedding> rotary_emb;
+};
+
 struct NemotronParts : LateSharedMask {
-  using DecoderLayer = PreNormDecoderLayer<AttentionOf<Rotated<rotate_part_of_each>>, UngatedMlp,
-                                           NemotronLayerNorm1P>;
+  using DecoderLayer =
+      PreNormDecoderLayer<AttentionOf<NemotronSteps>, UngatedMlp, NemotronLayerNorm1P>;
   using Norm = NemotronLayerNorm1P;
 };
 
