@@ -33,6 +33,9 @@ DTYPE_NAME = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "t
 def model_config():
     config = dict(CONFIG)
     config.pop("quantization_config", None)
+    for part in [config, *filter(lambda value: isinstance(value, dict), config.values())]:
+        part.pop("torch_dtype", None)  # else parts of a model are made in a type of their own
+        part.pop("dtype", None)
     return AutoConfig.for_model(config.pop("model_type"), **config)
 
 
