@@ -13,6 +13,28 @@ inline constexpr Change kRobertaMakesPositionsOnce{
     "before, they made it behind that of words, and replaced it in the end.",
     "models/roberta/modeling_roberta.py:RobertaEmbeddings.__init__"};
 
+inline constexpr Change kXlmRobertaMakesItsHeadFirst{
+    Package::transformers,
+    {5, 0, 0},
+    "XLM-RoBERTa and CamemBERT make their heads before their bodies, so parameters come in this "
+    "order. They do not in 4.57.6.",
+    "models/xlm_roberta/modeling_xlm_roberta.py:XLMRobertaForMaskedLM.__init__"};
+
+inline constexpr Change kBartMasksAreShared{
+    Package::transformers,
+    {5, 0, 0},
+    "Decoders of BART and of those that copy it have masking_utils.py make their masks; before, "
+    "_update_causal_mask did, and before 4.52 nothing was made for sdpa, nor positions counted "
+    "outside the embedding.",
+    "models/bart/modeling_bart.py:BartDecoder.forward"};
+
+inline constexpr Change kBartTiesInTheEnd{
+    Package::transformers,
+    {5, 0, 0},
+    "BART's stacks share their tables once the model is made; before, each was given the shared "
+    "one as it was made.",
+    "models/bart/modeling_bart.py:BartEncoder.__init__"};
+
 inline constexpr Change kEncodersReturnWeights{
     Package::transformers,
     {4, 54, 0},

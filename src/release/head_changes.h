@@ -7,6 +7,26 @@
 
 namespace memtape::changes {
 
+inline constexpr Change kCohereScalesFirst{
+    Package::transformers,
+    {4, 46, 0},
+    "Cohere scales its logits before the loss makes float32 of them; before, behind.",
+    "models/cohere/modeling_cohere.py:CohereForCausalLM.forward"};
+
+inline constexpr Change kT5TiesItsHead{
+    Package::transformers,
+    {5, 0, 0},
+    "T5's head is its embedding, whatever tie_word_embeddings says; before, heads of "
+    "configurations that say false, as FLAN-T5's, had weights of their own.",
+    "models/t5/configuration_t5.py:T5Config.__init__"};
+
+inline constexpr Change kT5StacksMakeTables{
+    Package::transformers,
+    {5, 0, 0},
+    "T5's stacks make embeddings, whose tables the shared one replaces; before, each was given the "
+    "shared one.",
+    "models/t5/modeling_t5.py:T5Stack.__init__"};
+
 inline constexpr Change kFalconKeepsLogits{
     Package::transformers,
     {4, 47, 0},

@@ -94,6 +94,66 @@ inline constexpr Change kBartCallsTheInterface{
     "Attentions of BART and of those that copy it call the attention function of all models.",
     "models/bart/modeling_bart.py:BartAttention.forward"};
 
+inline constexpr Change kMasksKnowWindows{
+    Package::transformers,
+    {4, 46, 0},
+    "Masks of Qwen2, Mixtral, Phi-3 and StarCoder2 heed sliding windows, as Mistral's did before. "
+    "They do not in 4.45.2 and do in 4.46.3.",
+    "models/qwen2/modeling_qwen2.py:_prepare_4d_causal_attention_mask_with_cache_position"};
+
+inline constexpr Change kGemma2CallsFunctions{
+    Package::transformers,
+    {4, 46, 0},
+    "Gemma 2's attention calls functions, in whose frames keys and values are repeated.",
+    "models/gemma2/modeling_gemma2.py:GEMMA2_ATTENTION_FUNCTION"};
+
+inline constexpr Change kMptCachesByClass{
+    Package::transformers,
+    {4, 54, 0},
+    "MPT's attention returns no keys and values; before, its block held them to its end. It "
+    "returns them in 4.53.3 and does not in 4.55.4.",
+    "models/mpt/modeling_mpt.py:MptAttention.forward"};
+
+inline constexpr Change kGptJCastsItsAngles{
+    Package::transformers,
+    {4, 56, 0},
+    "GPT-J casts sines and cosines to the keys' dtype; before, it rotated in float32. It does not "
+    "in 4.55.4.",
+    "models/gptj/modeling_gptj.py:GPTJAttention.forward"};
+
+inline constexpr Change kGptJScalesByNumber{
+    Package::transformers,
+    {5, 0, 0},
+    "GPT-J and CodeGen divide scores by a number; before, by a tensor of each layer.",
+    "models/gptj/modeling_gptj.py:GPTJAttention.__init__"};
+
+inline constexpr Change kBlocksReturnWeights{
+    Package::transformers,
+    {4, 54, 0},
+    "Blocks of Falcon, GPT-J, CodeGen and MPT return attention weights, whoever asks, which the "
+    "loop over the layers holds; before, attention let go of them, or MPT's block.",
+    "models/falcon/modeling_falcon.py:FalconAttention.forward, models/gptj/modeling_gptj.py"};
+
+inline constexpr Change kGptJLeavesItsLoss{
+    Package::transformers,
+    {5, 0, 0},
+    "GPT-J's and CodeGen's loss stays as it is; before, it was cast to the hidden states' dtype.",
+    "models/gptj/modeling_gptj.py:GPTJForCausalLM.forward"};
+
+inline constexpr Change kLfm2HasOneRope{
+    Package::transformers,
+    {5, 0, 0},
+    "LFM2 has one rotary embedding; before, a second one that it called, and one that it did not. "
+    "It has two in 4.57.6.",
+    "models/lfm2/modeling_lfm2.py:Lfm2Model.__init__"};
+
+inline constexpr Change kLfm2RebindsItsProduct{
+    Package::transformers,
+    {5, 15, 0},
+    "LFM2's convolution takes the place of what goes into it; before, that had a name until the "
+    "mixer's end, as it has in 5.10.4.",
+    "models/lfm2/modeling_lfm2.py:Lfm2ShortConv.slow_forward"};
+
 inline constexpr Change kBloomReturnsProbabilities{
     Package::transformers,
     {4, 54, 0},
@@ -275,9 +335,9 @@ inline constexpr Change kVisionRopesKeepOriginals{
 
 inline constexpr Change kAnglesAreScaledInTurn{
     Package::transformers,
-    {4, 48, 0},
+    {4, 50, 0},
     "A rotary embedding's cos is scaled before sin is taken; before, both were taken first, and "
-    "those of attentions had no scale.",
+    "those of attentions (until 4.48) had no scale. It is not in 4.49.0 and is in 4.51.3.",
     "models/llama/modeling_llama.py:LlamaRotaryEmbedding.forward, "
     "models/mistral/modeling_mistral.py:MistralRotaryEmbedding.forward"};
 
