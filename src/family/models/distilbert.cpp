@@ -16,6 +16,7 @@
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
 #include "release/encoder_changes.h"
@@ -104,12 +105,12 @@ class DistilBertSelfAttention : public nn::Module<DistilBertSelfAttention> {
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     const Dims input_shape = hidden_states.sizes().leading();
     const Dims hidden_shape = input_shape.with(-1).with(head_size_);
-    const Tensor query_layer = q_lin_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor query_layer = q_lin_(hidden_states).view(hidden_shape).transpose(1, 2);
     const Tensor key_layer = k_lin_(hidden_states).view(hidden_shape).transpose(1, 2);
     const Tensor value_layer = v_lin_(hidden_states).view(hidden_shape).transpose(1, 2);
     if (!ghost::has(changes::kEncodersCallTheInterface) &&
         call_.implementation != AttentionImplementation::flash)
-      return written_out(query_layer, key_layer, value_layer, attention_mask);
+      return written_out(std::move(query_layer), key_layer, value_layer, attention_mask);
     Tensor attn_output =
         attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
@@ -175,7 +176,7 @@ class TransformerBlock : public nn::GradientCheckpointingLayer<TransformerBlock>
                               const Tensor& embeddings) {
     if (attention != AttentionImplementation::eager ||
         ghost::has(changes::kEncodersCallTheInterface))
-      return encoder_mask(attention, given_mask, embeddings);
+      return {.given = {}, .extended = encoder_mask(attention, given_mask, embeddings).extended};
     return {.given = {},
             .extended = given_mask.defined()
                             ? given_mask
@@ -250,7 +251,7 @@ class PreClassifier final : public ClassifierHead {
         dropout_(root / "dropout", widths.dropout) {}
 
   Tensor logits(Tensor& features, const Tensor&) override {
-    features = features.select(1, 0);
+    features = ghost::indexed_by_colons(features, 1).select(1, 0);
     features = pre_classifier_(features);
     features = ghost::relu(features);
     features = dropout_(features);

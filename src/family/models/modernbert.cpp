@@ -16,6 +16,7 @@
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/rope.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
@@ -300,7 +301,8 @@ class ModernBertClassifier final : public ClassifierHead {
 
   Tensor logits(Tensor& features, const Tensor& attention_mask) override {
     if (task_ == Task::sequence_classification)
-      features = takes_mean_ ? mean(features, attention_mask) : features.select(1, 0);
+      features = takes_mean_ ? mean(features, attention_mask)
+                             : ghost::indexed_by_colons(features, 1).select(1, 0);
     features = head_(features);
     features = drop_(features);
     return classifier_(features);

@@ -129,9 +129,9 @@ ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
   return build_roberta_of(c, options, {50265, MadeFirst::body});
 }
 
-/// XLM-RoBERTa and CamemBERT make the head before the body.
 ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
-  return build_roberta_of(c, options, {30522, MadeFirst::head});
+  const bool head_first = ghost::has(changes::kXlmRobertaMakesItsHeadFirst);
+  return build_roberta_of(c, options, {30522, head_first ? MadeFirst::head : MadeFirst::body});
 }
 
 ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options) {

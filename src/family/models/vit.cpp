@@ -10,6 +10,7 @@
 #include "family/parts/clip_mlp.h"
 #include "family/parts/vit_embeddings.h"
 #include "ghost/ops/loss.h"
+#include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
@@ -120,7 +121,8 @@ class ViTForImageClassification : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor sequence_output = vit_(batch.pixel_values);
-    const Tensor pooled_output = sequence_output.select(1, 0);
+    const Tensor pooled_output =
+        ghost::indexed_by_colons(ghost::indexed_by_colons(sequence_output, 1).select(1, 0), 1);
     Tensor logits = classifier_(pooled_output);
     Tensor loss = ghost::cross_entropy(logits.view({-1, logits.size(-1)}), batch.labels.view({-1}));
     return {std::move(loss), std::move(logits)};

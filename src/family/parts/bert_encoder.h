@@ -4,6 +4,7 @@
 // (models/roberta/modular_roberta.py), ELECTRA repeats it.
 #pragma once
 
+#include <functional>
 #include <utility>
 
 #include "family/masks/masking.h"
@@ -146,7 +147,9 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
     embeddings.init_weights();
   }
 
-  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+  /// `pool` runs before the frame ends.
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask,
+                 const std::function<void(const Tensor&)>& pool = {}) {
     if (!given_mask.defined()) look_for_padding_before_5(input_ids);
     const Tensor embedding_output = embeddings(input_ids);
     const EncoderMask mask = mask_of(given_mask, embedding_output);
@@ -162,6 +165,8 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
         layer_module.return_weights_to(nullptr);
       weights_of_last = std::move(weights);
     }
+    weights_of_last.reset();
+    if (pool) pool(hidden_states);
     return hidden_states;
   }
 

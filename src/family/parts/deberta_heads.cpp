@@ -5,6 +5,7 @@
 #include "ghost/ops/copies.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/loss.h"
+#include "ghost/ops/views.h"
 
 namespace memtape::family {
 
@@ -22,7 +23,7 @@ ContextPooler::ContextPooler(const nn::Scope& scope, const ContextPoolerConfig& 
       activation_(c.activation) {}
 
 Tensor ContextPooler::forward(const Tensor& hidden_states) {
-  Tensor context_token = hidden_states.select(1, 0);
+  Tensor context_token = ghost::indexed_by_colons(hidden_states, 1).select(1, 0);
   context_token = dropout_(context_token);
   Tensor pooled_output = dense_(context_token);
   pooled_output = activation_(pooled_output);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/views.h"
 
 namespace memtape::family {
 
@@ -51,15 +52,14 @@ PooledClassifier::PooledClassifier(const nn::Scope& root, const nn::Scope& body,
              widths.hidden_size),
       classifier_(root, widths) {}
 
+Tensor PooledClassifier::pooled(const Tensor& hidden_states) {
+  const ghost::ScopeGuard guard(pooler_.node().scope);
+  const Tensor first_token_tensor = ghost::indexed_by_colons(hidden_states, 1).select(1, 0);
+  const Tensor pooled_output = dense_(first_token_tensor);
+  return ghost::tanh(pooled_output);
+}
+
 Tensor PooledClassifier::logits(Tensor& features, const Tensor& attention_mask) {
-  Tensor pooled_output;
-  {
-    const ghost::ScopeGuard guard(pooler_.node().scope);
-    const Tensor first_token_tensor = features.select(1, 0);
-    pooled_output = dense_(first_token_tensor);
-    pooled_output = ghost::tanh(pooled_output);
-  }
-  features = pooled_output;
   return classifier_.logits(features, attention_mask);
 }
 
@@ -73,7 +73,7 @@ DenseClassifier::DenseClassifier(const nn::Scope& root, const ClassifierWidths& 
 
 Tensor DenseClassifier::logits(Tensor& features, const Tensor&) {
   const ghost::ScopeGuard guard(classifier_.node().scope);
-  Tensor x = features.select(1, 0);
+  Tensor x = ghost::indexed_by_colons(ghost::indexed_by_colons(features, 1).select(1, 0), 1);
   x = dropout_(x);
   x = dense_(x);
   x = activation_(x);

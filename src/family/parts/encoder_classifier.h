@@ -21,6 +21,8 @@ class ClassifierHead {
   ClassifierHead(const ClassifierHead&) = delete;
   ClassifierHead& operator=(const ClassifierHead&) = delete;
   virtual Tensor logits(Tensor& features, const Tensor& attention_mask) = 0;
+  /// What the body itself pools of its last hidden states, for `logits`; undefined if it does not.
+  virtual Tensor pooled(const Tensor&) { return {}; }
   /// The output for sequences and tokens, with their loss.
   virtual ModelOutput output(Tensor logits, const Batch& batch);
 };
@@ -70,6 +72,7 @@ class PooledClassifier final : public ClassifierHead {
   PooledClassifier(const nn::Scope& root, const nn::Scope& body, const ClassifierWidths& widths,
                    Pooler pooler = Pooler::module);
   Tensor logits(Tensor& features, const Tensor& attention_mask) override;
+  Tensor pooled(const Tensor& hidden_states) override;
 
  private:
   nn::Scope pooler_;
@@ -124,8 +127,10 @@ class EncoderForClassification final : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor attention_mask = rows(batch.attention_mask);
-    const Tensor sequence_output = (*body_)(rows(batch.input_ids), attention_mask);
-    Tensor features = sequence_output;
+    Tensor pooler_output;
+    const Tensor sequence_output =
+        sequence_output_of(rows(batch.input_ids), attention_mask, pooler_output);
+    Tensor features = pooler_output.defined() ? pooler_output : sequence_output;
     Tensor logits = head_->logits(features, attention_mask);
     if (task_ == Task::question_answering) return located(logits, batch);
     if (task_ == Task::multiple_choice)
@@ -134,6 +139,19 @@ class EncoderForClassification final : public PretrainedModel {
   }
 
  private:
+  /// The body's frame still holds what it began with while it pools.
+  Tensor sequence_output_of(const Tensor& input_ids, const Tensor& attention_mask,
+                            Tensor& pooler_output) {
+    const std::function<void(const Tensor&)> pool = [&](const Tensor& hidden_states) {
+      pooler_output = head_->pooled(hidden_states);
+    };
+    if constexpr (requires { body_->forward(input_ids, attention_mask, pool); })
+      return (*body_)(input_ids, attention_mask, pool);
+    Tensor hidden_states = (*body_)(input_ids, attention_mask);
+    pool(hidden_states);
+    return hidden_states;
+  }
+
   /// Texts to choose from become so many rows.
   Tensor rows(const Tensor& texts) const {
     if (task_ != Task::multiple_choice || !texts.defined()) return texts;
