@@ -34,6 +34,10 @@ class GradientCheckpointingLayer : public Module<Self> {
   }
 
   static void forget(Tensor& tensor) { tensor.reset(); }
+  /// Positions in the place of cos and sin are a tensor by themselves.
+  static void forget(std::pair<Tensor, Tensor>& tensors) {
+    if (!tensors.second.defined()) tensors.first.reset();
+  }
   template <class Other>
   static void forget(Other&) {}  // no tensor itself: it stays in the context
 

@@ -4,6 +4,8 @@
 // weights of eager attention alive through the rest of the layer.
 #pragma once
 
+#include <vector>
+
 #include "ghost/given.h"
 #include "ghost/tensor.h"
 
@@ -18,9 +20,12 @@ class LayerFrame {
   /// What the innermost running layer keeps. A layer with a second attention holds it until that
   /// has returned.
   static ghost::Tensor kept_attention_weights();
+  /// Keeps keys and values that an attention returns beside its output, whoever asks.
+  static void keep_key_values(const ghost::Tensor& keys, const ghost::Tensor& values);
 
  private:
   ghost::Tensor attention_weights_;
+  std::vector<ghost::Tensor> key_values_;
   ghost::Given<LayerFrame> given_{this};
 };
 

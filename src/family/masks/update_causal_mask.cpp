@@ -135,6 +135,7 @@ Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tens
     }
     causal = mask.to(dtype).unsqueeze(0).unsqueeze(0).expand({batch, 1, length, length});
   }
+  if (!attention_mask.defined()) return causal;
   Tensor expanded;
   {
     Tensor given = attention_mask.unsqueeze(1).unsqueeze(1).expand({batch, 1, length, length});

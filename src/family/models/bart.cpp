@@ -9,11 +9,13 @@
 #include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
+#include "family/masks/update_causal_mask.h"
 #include "family/parts/bart_layers.h"
 #include "family/parts/shift_tokens.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "nn/layer_stack.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -93,12 +95,25 @@ class BartPositionalEmbedding : public nn::Embedding {
   std::int64_t offset_;
 };
 
+/// A stack's table goes as soon as it is made, before kBartTiesInTheEnd.
+AttentionImplementation attention_after_tying(const BartConfig& c, nn::Embedding& embed_tokens,
+                                              const Tensor& table) {
+  if (!ghost::has(changes::kBartTiesInTheEnd)) nn::tie(embed_tokens, table);
+  return c.attention;
+}
+
+/// Of all tokens, counted in embed_positions' frame.
+Tensor embedded_positions(BartPositionalEmbedding& embed_positions, const Tensor& inputs_embeds) {
+  const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64);
+  return embed_positions(position_ids, inputs_embeds.size(0));
+}
+
 class BartEncoder : public nn::Module<BartEncoder> {
  public:
-  BartEncoder(const nn::Scope& scope, const BartConfig& c)
+  BartEncoder(const nn::Scope& scope, const BartConfig& c, const Tensor& table)
       : Module(scope),
         embed_tokens(scope / "embed_tokens", c.vocab_size, c.d_model),
-        attention_(c.attention),
+        attention_(attention_after_tying(c, embed_tokens, table)),
         dropout_(c.dropout),
         embed_positions_(scope / "embed_positions", c),
         layers_(scope / "layers", c.encoder.layers, static_cast<const BartLayerConfig&>(c)) {
@@ -109,7 +124,7 @@ class BartEncoder : public nn::Module<BartEncoder> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor inputs_embeds = embed_tokens(input_ids);
-    const Tensor embed_pos = positions_of(inputs_embeds);
+    const Tensor embed_pos = embedded_positions(embed_positions_, inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(embed_pos);
     if (layernorm_embedding_) hidden_states = (*layernorm_embedding_)(hidden_states);
     hidden_states = ghost::dropout(hidden_states, dropout_);
@@ -126,12 +141,6 @@ class BartEncoder : public nn::Module<BartEncoder> {
   BartScaledWordEmbedding embed_tokens;
 
  private:
-  /// Their positions' name goes with embed_positions' frame.
-  Tensor positions_of(const Tensor& inputs_embeds) {
-    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64);
-    return embed_positions_(position_ids, inputs_embeds.size(0));
-  }
-
   AttentionImplementation attention_;
   double dropout_;
   BartPositionalEmbedding embed_positions_;
@@ -141,10 +150,10 @@ class BartEncoder : public nn::Module<BartEncoder> {
 
 class BartDecoder : public nn::Module<BartDecoder> {
  public:
-  BartDecoder(const nn::Scope& scope, const BartConfig& c)
+  BartDecoder(const nn::Scope& scope, const BartConfig& c, const Tensor& table)
       : Module(scope),
         embed_tokens(scope / "embed_tokens", c.vocab_size, c.d_model),
-        attention_(c.attention),
+        attention_(attention_after_tying(c, embed_tokens, table)),
         kind_(c.kind),
         dropout_(c.dropout),
         embed_positions_(scope / "embed_positions", c),
@@ -157,15 +166,27 @@ class BartDecoder : public nn::Module<BartDecoder> {
   Tensor forward(const Tensor& input_ids, const Tensor& encoder_hidden_states,
                  const Tensor& given_encoder_mask) {
     const Tensor inputs_embeds = embed_tokens(input_ids);
-    Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0);
-    Tensor attention_mask = ghost::ones(input_ids.sizes(), DType::float32);
-    const Tensor causal_mask = create_causal_mask(
-        {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
-    if (kind_ == BartKind::bart || kind_ == BartKind::plbart) attention_mask = causal_mask;
+    const bool counts_positions = ghost::has(changes::kBartLeavesHeads);
+    const bool shares_masks = ghost::has(changes::kBartMasksAreShared);
+    Tensor position_ids, attention_mask, causal_mask;
+    if (counts_positions) {
+      position_ids = ghost::arange(inputs_embeds.size(1), DType::int64);
+      if (shares_masks) position_ids = position_ids.add(0);
+      attention_mask = ghost::ones(input_ids.sizes(), DType::float32);
+      causal_mask = create_causal_mask({.attention = attention_,
+                                        .attention_mask = attention_mask,
+                                        .shared_since = changes::kBartMasksAreShared},
+                                       inputs_embeds, shares_masks ? Tensor() : position_ids);
+    } else if (attention_ == AttentionImplementation::eager) {
+      causal_mask = prepare_4d_causal_attention_mask({}, inputs_embeds);
+    }
+    if (!shares_masks || kind_ == BartKind::bart || kind_ == BartKind::plbart)
+      attention_mask = causal_mask;
     const Tensor encoder_attention_mask =
         create_bidirectional_mask({.attention = attention_, .attention_mask = given_encoder_mask},
                                   inputs_embeds, encoder_hidden_states);
-    const Tensor positions = embed_positions_(position_ids, 1);
+    const Tensor positions = counts_positions ? embed_positions_(position_ids, 1)
+                                              : embedded_positions(embed_positions_, inputs_embeds);
     if (kind_ == BartKind::mbart || kind_ == BartKind::marian) position_ids = positions;
     Tensor hidden_states = inputs_embeds.add(positions);
     if (layernorm_embedding_) hidden_states = (*layernorm_embedding_)(hidden_states);
@@ -196,8 +217,8 @@ class BartForConditionalGeneration : public PretrainedModel {
         kind_(c.kind),
         model_(root() / "model"),
         shared_(model_ / "shared", c.vocab_size, c.d_model),
-        encoder_(model_ / "encoder", c),
-        decoder_(model_ / "decoder", c),
+        encoder_(model_ / "encoder", c, shared_.weight),
+        decoder_(model_ / "decoder", c, shared_.weight),
         final_logits_bias_(tied_then_zeros(c)),
         lm_head_(root() / "lm_head", c.d_model, c.vocab_size, false) {
     root().buffer("final_logits_bias", final_logits_bias_);
@@ -219,7 +240,7 @@ class BartForConditionalGeneration : public PretrainedModel {
  private:
   /// BartModel's tables are tied as soon as it is made; the bias comes after it.
   Tensor tied_then_zeros(const BartConfig& c) {
-    if (c.tie_word_embeddings) {
+    if (c.tie_word_embeddings && ghost::has(changes::kBartTiesInTheEnd)) {
       nn::tie(decoder_.embed_tokens, shared_.weight);
       nn::tie(encoder_.embed_tokens, shared_.weight);
     }

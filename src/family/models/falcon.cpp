@@ -176,6 +176,10 @@ class FalconAttention : public nn::Module<FalconAttention> {
     return x.permute({0, 2, 1, 3}).reshape({x.size(0), x.size(2), config_.hidden_size});
   }
 
+  static FalconOutput returned(Tensor attn_output, const Tensor& weights) {
+    return {std::move(attn_output), ghost::has(changes::kBlocksReturnWeights) ? weights : Tensor()};
+  }
+
   FalconOutput sdpa(const FalconHeads& h, const Tensor& attention_mask) {
     const bool is_causal = !attention_mask.defined() && h.query.size(2) > 1;
     Tensor attn_output = ghost::scaled_dot_product_attention(
@@ -192,7 +196,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
     Tensor attn_output = attention_scores.matmul(h.value);
     attn_output = merged(attn_output);
     attn_output = dense_(attn_output);
-    return {std::move(attn_output), std::move(attention_scores)};
+    return returned(std::move(attn_output), attention_scores);
   }
 
   FalconOutput sdpa_with_alibi(const FalconHeads& h, const Tensor& attention_mask) {
@@ -218,7 +222,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
     Tensor attn_output = attention_probs.matmul(h.value);
     attn_output = merged(attn_output);
     attn_output = dense_(attn_output);
-    return {std::move(attn_output), std::move(attention_probs)};
+    return returned(std::move(attn_output), attention_probs);
   }
 
   FalconConfig config_;

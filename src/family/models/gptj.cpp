@@ -49,7 +49,8 @@ class GPTJProjections {
     const std::int64_t dim = table.size(1), length = position_ids.size(1);
     Tensor embed_positions = repeated(table, {position_ids.size(0), table.size(0), dim});
     Tensor repeated_position_ids = repeated(position_ids, {position_ids.size(0), length, dim});
-    Tensor gathered = ghost::gather(embed_positions, repeated_position_ids).to(dtype);
+    Tensor gathered = ghost::gather(embed_positions, repeated_position_ids);
+    if (ghost::has(changes::kGptJCastsItsAngles)) gathered = gathered.to(dtype);
     return {.sincos = std::move(gathered),
             .held = {std::move(embed_positions), std::move(repeated_position_ids)}};
   }

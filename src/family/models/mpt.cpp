@@ -17,7 +17,9 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
+#include "nn/layer_frame.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -100,6 +102,8 @@ class MptAttention : public nn::Module<MptAttention> {
       x = x.reshape({batch_size, seq_length, config_.n_heads, config_.d_model / config_.n_heads})
               .transpose(1, 2);
     const Tensor &query_states = states[0], &key_states = states[1], &value_states = states[2];
+    if (!ghost::has(changes::kMptCachesByClass))
+      nn::LayerFrame::keep_key_values(key_states, value_states);
     Tensor attention_scores = query_states.matmul(key_states.transpose(-1, -2)).mul(0.5);
     attention_scores = attention_scores.add(last_columns(position_bias, seq_length));
     attention_scores = ghost::masked_fill(attention_scores, attention_mask, ghost::kLowest);
@@ -159,7 +163,9 @@ class MptBlock : public nn::GradientCheckpointingLayer<MptBlock> {
     const MptOutput attn = attn_(layernorm_output, position_bias, attention_mask);
     const Tensor hidden_states = resid_attn_dropout_(attn.hidden_states).add(x);
     layernorm_output = norm_2_(hidden_states);
-    return {ffn_(layernorm_output, hidden_states), attn.attn_weights};
+    const Tensor& weights = attn.attn_weights;
+    return {ffn_(layernorm_output, hidden_states),
+            ghost::has(changes::kBlocksReturnWeights) ? weights : Tensor()};
   }
 
  private:

@@ -2,22 +2,28 @@
 // OPT: positions counted from the attention mask, dropout on both branches, and a 350m that
 // projects its embeddings in and out and normalises after each branch; mirroring transformers 5.17
 // models/opt/modeling_opt.py.
+#include <array>
 #include <memory>
 
 #include "family/caches/key_value_cache.h"
 #include "family/facts.h"
 #include "family/masks/masking.h"
+#include "family/masks/update_causal_mask.h"
 #include "family/parts/activations.h"
 #include "family/parts/attention_interface.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/forward_arguments.h"
 #include "family/parts/transformer_for_causal_lm.h"
+#include "ghost/autocast.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
+#include "ghost/ops/extremes.h"
+#include "ghost/ops/matmul.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
 #include "nn/checkpointing.h"
+#include "nn/layer_frame.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
 #include "release/transformers_4_changes.h"
@@ -98,14 +104,19 @@ class OPTAttention : public nn::Module<OPTAttention> {
     Tensor key_states = by_heads(k_proj_(hidden_states));
     Tensor value_states = by_heads(v_proj_(hidden_states));
     KeyValueCache::update(key_states, value_states);
-    Tensor attn_weights, attn_output;
+    Tensor attn_weights, attn_probs, attn_output;
     if (calls_sdpa)
       attn_output = sdpa(query_states, key_states, value_states, attention_mask);
+    else if (!ghost::has(changes::kOptCountsPositions) && is_written_out)
+      attn_output = eager_in_rows({query_states, key_states, value_states}, attention_mask,
+                                  attn_weights, attn_probs);
     else if (is_written_out)
       attn_output = eager(query_states, key_states, value_states, attention_mask, attn_weights);
     else
       attn_output =
           attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    if (!ghost::has(changes::kOptCountsPositions))
+      nn::LayerFrame::keep_key_values(key_states, value_states);
     attn_output = attn_output.reshape({bsz, tgt_len, -1}).contiguous();
     attn_output = out_proj_(attn_output);
     return attn_output;
@@ -128,6 +139,30 @@ class OPTAttention : public nn::Module<OPTAttention> {
                                                {.dropout = dropout, .is_causal = is_causal})
         .transpose(1, 2)
         .contiguous();
+  }
+
+  /// OPTAttention of 4.48, over [B * heads, S, head_dim]: scores are no lower than their dtype's
+  /// lowest number.
+  Tensor eager_in_rows(const std::array<Tensor, 3>& states, const Tensor& attention_mask,
+                       Tensor& attn_weights, Tensor& attn_probs) const {
+    const Dims sizes = states[0].sizes();
+    const Dims rows{sizes[0] * sizes[1], sizes[2], sizes[3]};
+    const Tensor query = states[0].view(rows), key = states[1].view(rows),
+                 value = states[2].view(rows);
+    attn_weights = ghost::bmm(query, key.transpose(1, 2));
+    const Dims scores = attn_weights.sizes();
+    if (attention_mask.defined()) {
+      attn_weights =
+          attn_weights.view({sizes[0], sizes[1], sizes[2], sizes[2]}).add(attention_mask);
+      const Tensor lowest = ghost::full({}, DType::float32);
+      attn_weights = ghost::maximum(attn_weights, lowest);
+      attn_weights = attn_weights.view(scores);
+    }
+    attn_weights = attn_weights.dtype() == DType::float16
+                       ? ghost::softmax(attn_weights, DType::float32).to(DType::float16)
+                       : ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
+    attn_probs = ghost::dropout(attn_weights, call_.dropout);
+    return ghost::bmm(attn_probs, value).view(sizes).transpose(1, 2);
   }
 
   /// OPTAttention, whose queries come scaled and whose weights are returned.
@@ -226,11 +261,16 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
                               .attention_mask = masks_as_given ? given_mask : attention_mask,
                               .shared_since = changes::kAllMasksAreShared};
     Tensor causal_mask;
-    if (masks_first) causal_mask = create_causal_mask(request, inputs_embeds, cache_position);
+    if (attention_ == AttentionImplementation::eager && !ghost::has(changes::kOptCountsPositions))
+      causal_mask = prepare_4d_causal_attention_mask(attention_mask, inputs_embeds);
+    else if (masks_first)
+      causal_mask = create_causal_mask(request, inputs_embeds, cache_position);
     Tensor position_ids = passed_position_ids();
     if (!position_ids.defined()) {
-      position_ids = ghost::cumsum(attention_mask);
-      position_ids = position_ids.mul(attention_mask).add(-1).to(DType::int64);
+      const bool counts_floats = ghost::has(changes::kOptCountsPositions);
+      const Tensor counted = counts_floats ? attention_mask : attention_mask.to(DType::int64);
+      position_ids = ghost::cumsum(counted);
+      position_ids = position_ids.mul(counted).add(-1).to(DType::int64);
       position_ids = position_ids.slice(1, 0, position_ids.size(1));
     }
     if (!masks_first) causal_mask = create_causal_mask(request, inputs_embeds, {});

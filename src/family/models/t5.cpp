@@ -16,6 +16,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
+#include "release/head_changes.h"
 #include "release/transformers_4_changes.h"
 
 namespace memtape::family {
@@ -85,9 +86,10 @@ class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
 
 class T5Stack : public nn::Module<T5Stack> {
  public:
-  T5Stack(const nn::Scope& scope, const T5Config& c, bool is_decoder)
+  T5Stack(const nn::Scope& scope, const T5Config& c, nn::Embedding& shared, bool is_decoder)
       : Module(scope),
-        embed_tokens(scope / "embed_tokens", c.vocab_size, c.d_model),
+        own_embedding_(made_embedding(scope, c)),
+        embed_tokens_(own_embedding_ ? *own_embedding_ : shared),
         attention_(c.attention),
         is_decoder_(is_decoder),
         block_(scope / "block", is_decoder ? c.num_decoder_layers : c.num_layers, c, is_decoder),
@@ -96,7 +98,7 @@ class T5Stack : public nn::Module<T5Stack> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask,
                  const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask) {
-    const Tensor inputs_embeds = embed_tokens(input_ids);
+    const Tensor inputs_embeds = embed_tokens_(input_ids);
     Tensor cache_position;
     if (!ghost::has(changes::kT5CountsNoPositions))
       cache_position = ghost::arange(inputs_embeds.size(1), DType::int64);
@@ -113,9 +115,19 @@ class T5Stack : public nn::Module<T5Stack> {
     return out.hidden_states;
   }
 
-  nn::Embedding embed_tokens;
+  void tie(const Tensor& table) {
+    if (own_embedding_) nn::tie(*own_embedding_, table);
+  }
 
  private:
+  /// A table to be replaced by the shared one; before kT5StacksMakeTables, the shared one itself
+  /// was the stack's.
+  static std::optional<nn::Embedding> made_embedding(const nn::Scope& scope, const T5Config& c) {
+    if (!ghost::has(changes::kT5StacksMakeTables)) return std::nullopt;
+    return std::optional<nn::Embedding>(std::in_place, scope / "embed_tokens", c.vocab_size,
+                                        c.d_model);
+  }
+
   /// The masks of a stack, and the ones they were made of, which live as long.
   struct T5Masks {
     Tensor own, of_encoder, given, encoder_given;
@@ -163,6 +175,8 @@ class T5Stack : public nn::Module<T5Stack> {
     return hidden.mul(ghost::kLowest);
   }
 
+  std::optional<nn::Embedding> own_embedding_;
+  nn::Embedding& embed_tokens_;
   AttentionImplementation attention_;
   bool is_decoder_;
   nn::ModuleList<T5Block> block_;
@@ -176,12 +190,12 @@ class T5ForConditionalGeneration : public PretrainedModel {
       : PretrainedModel(options),
         scale_decoder_outputs_(c.scale_decoder_outputs),
         shared_(root() / "shared", c.vocab_size, c.d_model),
-        encoder_(root() / "encoder", c, false),
-        decoder_(root() / "decoder", c, true),
+        encoder_(root() / "encoder", c, shared_, false),
+        decoder_(root() / "decoder", c, shared_, true),
         lm_head_(root() / "lm_head", c.d_model, c.vocab_size, false) {
-    nn::tie(lm_head_, shared_.weight);
-    nn::tie(encoder_.embed_tokens, shared_.weight);
-    nn::tie(decoder_.embed_tokens, shared_.weight);
+    if (c.ties_head) nn::tie(lm_head_, shared_.weight);
+    encoder_.tie(shared_.weight);
+    decoder_.tie(shared_.weight);
   }
 
   ModelOutput forward(const Batch& batch) override {

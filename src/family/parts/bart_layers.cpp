@@ -83,6 +83,7 @@ BartAttention::BartAttention(const nn::Scope& scope, const BartLayerConfig& c,
             .is_causal = kind == BartAttentionKind::decoder,
             .eager_softmax = EagerSoftmax::plain},
       is_whisper_(c.is_whisper),
+      returns_key_values_(kind != BartAttentionKind::encoder),
       head_dim_(c.d_model /
                 (kind == BartAttentionKind::encoder ? c.encoder : c.decoder).attention_heads),
       k_proj_(scope / "k_proj", c.d_model, c.d_model, !c.is_whisper),
@@ -129,6 +130,7 @@ Tensor BartAttention::written_out(const Tensor& hidden_states, const Tensor& cur
   if (packs) {
     key_states = by_heads(k_proj_(current_states));
     value_states = by_heads(v_proj_(current_states));
+    if (returns_key_values_) nn::LayerFrame::keep_key_values(key_states, value_states);
     query_states = by_heads(query_states);
   } else {
     key_states = k_proj_(current_states);

@@ -67,7 +67,7 @@ class BartAttention : public nn::Module<BartAttention> {
                         const Tensor& value_states, const Tensor& attention_mask) const;
 
   AttentionCall call_;
-  bool is_whisper_;
+  bool is_whisper_, returns_key_values_;
   std::int64_t head_dim_;
   nn::Linear k_proj_, v_proj_, q_proj_, out_proj_;
 };

@@ -13,16 +13,24 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/unary.h"
+#include "ghost/ops/views.h"
 #include "nn/layer_frame.h"
 
 namespace memtape::family {
 namespace {
 
+/// x[:, :, :, ::2] and x[:, :, :, 1::2], one negated, side by side.
+Tensor rotate_every_two_of_heads(const Tensor& x) {
+  const Tensor x1 = ghost::strided_slice(ghost::indexed_by_colons(x, 3), -1, 0, 2);
+  const Tensor x2 = ghost::strided_slice(ghost::indexed_by_colons(x, 3), -1, 1, 2);
+  return ghost::stack_last({x2.neg(), x1}).view(x.sizes());
+}
+
 Tensor apply_gptj_rotary_pos_emb(const Tensor& tensor, const Tensor& sin_half,
                                  const Tensor& cos_half) {
   const Tensor sin = ghost::repeat_interleave(sin_half.unsqueeze(2), 2, 3);
   const Tensor cos = ghost::repeat_interleave(cos_half.unsqueeze(2), 2, 3);
-  return tensor.mul(cos).add(rotate_every_two(tensor).mul(sin));
+  return tensor.mul(cos).add(rotate_every_two_of_heads(tensor).mul(sin));
 }
 
 }  // namespace
@@ -60,6 +68,17 @@ Tensor create_sinusoidal_positions(std::int64_t num_pos, std::int64_t dim, DType
   const Tensor sinusoid_inp = std::move(positions).unsqueeze(1).mul(inv_freq.unsqueeze(0));
   const Tensor sin = ghost::sin(sinusoid_inp), cos = ghost::cos(sinusoid_inp);
   return ghost::cat({sin, cos}, 1);
+}
+
+Tensor made_scale_attn(DType model_dtype) {
+  Tensor head_dim;
+  {
+    const ghost::Op op("tensor", {});
+    head_dim = ghost::empty({}, DType::float32);
+  }
+  const Tensor root = ghost::sqrt(head_dim);
+  head_dim.reset();
+  return root.to(model_dtype);
 }
 
 GPTJRotaryEmbedding::GPTJRotaryEmbedding(const nn::Scope& scope, const GPTJConfig& c)
@@ -112,10 +131,13 @@ Tensor gptj_attention(const GPTJConfig& config, const Tensor& query, const Tenso
 GPTJParts rotate_gptj_heads(Tensor& query, Tensor& key, const std::vector<Tensor>& sin_and_cos,
                             std::int64_t dim) {
   const Tensor &sin = sin_and_cos[0], &cos = sin_and_cos[1];
-  GPTJParts p{.k_rot = key.slice(3, 0, dim),
-              .k_pass = key.slice(3, dim, key.size(3)),
-              .q_rot = query.slice(3, 0, dim),
-              .q_pass = query.slice(3, dim, query.size(3))};
+  const auto part = [](const Tensor& x, std::int64_t from, std::int64_t to) {
+    return ghost::indexed_by_colons(x, 3).slice(3, from, to);
+  };
+  GPTJParts p{.k_rot = part(key, 0, dim),
+              .k_pass = part(key, dim, key.size(3)),
+              .q_rot = part(query, 0, dim),
+              .q_pass = part(query, dim, query.size(3))};
   p.k_rot = apply_gptj_rotary_pos_emb(p.k_rot, sin, cos);
   p.q_rot = apply_gptj_rotary_pos_emb(p.q_rot, sin, cos);
   key = ghost::cat({p.k_rot, p.k_pass}, -1);

@@ -27,6 +27,7 @@
 #include "nn/activations.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -50,6 +51,9 @@ struct GPTJOutput {
 /// Returns [num_pos, dim] in float32. A quotient without a dtype of its own is made in the model's
 /// dtype.
 Tensor create_sinusoidal_positions(std::int64_t num_pos, std::int64_t dim, DType model_dtype);
+
+/// The root of a head's size, made in float32, in the model's dtype.
+Tensor made_scale_attn(DType model_dtype);
 
 /// GPTJRotaryEmbedding: one table for all layers, of which each step takes the rows it needs.
 class GPTJRotaryEmbedding : public nn::Module<GPTJRotaryEmbedding> {
@@ -112,6 +116,7 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
     if (follows) projections_.emplace(scope, c);
     if (calls_interface) return;
     const ghost::ScopeGuard guard(this->node().scope);
+    if (!ghost::has(changes::kGptJScalesByNumber)) scale_attn_ = made_scale_attn(model_dtype_);
     embed_positions_ = create_sinusoidal_positions(c.n_positions, c.rotary_dim, model_dtype_);
     scope.buffer("embed_positions", embed_positions_);
   }
@@ -169,6 +174,7 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
     attn.hidden_states =
         attn.hidden_states.permute({0, 2, 1, 3}).contiguous().view(hidden_states.sizes());
     project_out(attn.hidden_states);
+    if (!ghost::has(changes::kBlocksReturnWeights)) attn.attn_weights.reset();
     return attn;
   }
 
@@ -194,7 +200,7 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
   nn::Dropout attn_dropout_, resid_dropout_;
   std::optional<Projections> projections_;
   std::optional<nn::Linear> out_proj_;
-  Tensor embed_positions_;
+  Tensor embed_positions_, scale_attn_;
 };
 
 class GPTJMLP : public nn::Module<GPTJMLP> {
@@ -237,6 +243,8 @@ class GPTJBlock : public nn::GradientCheckpointingLayer<GPTJBlock<Projections>> 
 template <class Projections>
 class GPTJModel : public nn::Module<GPTJModel<Projections>> {
  public:
+  static constexpr const Change& kCastsLossUntil = changes::kGptJLeavesItsLoss;
+
   GPTJModel(const nn::Scope& scope, const GPTJConfig& c)
       : nn::Module<GPTJModel>(scope),
         wte(scope / "wte", c.vocab_size, c.n_embd),

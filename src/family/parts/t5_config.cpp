@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/type_of.h"
+#include "release/head_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -49,6 +50,8 @@ T5Config::T5Config(const Config& c, const ModelOptions& options)
       is_gated_act(is_gated(c)),
       scale_decoder_outputs(is_umt5(c) || (!is_mt5_like(c) && (c.is_null("tie_word_embeddings") ||
                                                                c.boolean("tie_word_embeddings")))),
+      ties_head(ghost::has(changes::kT5TiesItsHead) ||
+                c.boolean("tie_word_embeddings", type_of(c) != "mt5")),
       shares_position_bias(!is_umt5(c)),
       attention(options.attention) {
   if (c.boolean("is_decoder", false)) c.fail("is_decoder", "only T5 with an encoder is modelled");

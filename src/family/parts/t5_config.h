@@ -16,7 +16,7 @@ struct T5Config {
   double dropout_rate;
   nn::Activation dense_act_fn;
   bool is_gated_act;
-  bool scale_decoder_outputs;
+  bool scale_decoder_outputs, ties_head;
   /// The first layer of a stack makes it for all. UMT5: each has its own, and sdpa is not told that
   /// the decoder is causal.
   bool shares_position_bias;

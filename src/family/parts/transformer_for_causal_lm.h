@@ -47,6 +47,8 @@ class TransformerForCausalLM : public PretrainedModel {
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_, this->model_type);
+    if constexpr (requires { Body::kCastsLossUntil; })
+      if (!ghost::has(Body::kCastsLossUntil)) loss = loss.to(hidden_states.dtype());
     return {std::move(loss), std::move(logits)};
   }
 
