@@ -4,6 +4,7 @@
 // and models/cohere2/modular_cohere2.py.
 #include "family/models/cohere.h"
 #include "family/facts.h"
+#include "release/head_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -43,7 +44,10 @@ struct CohereParts : DecoderParts {
   using Settings = Config;
   using DecoderLayer = CohereDecoderLayer<>;
   using Norm = CohereLayerNorm;
-  static void cap_logits(Tensor& logits, const CohereConfig&) { logits = logits.mul(0.0625); }
+  static void cap_logits(Tensor& logits, const CohereConfig&) {
+    if (!ghost::has(changes::kCohereScalesFirst)) logits = logits.to_float();
+    logits = logits.mul(0.0625);
+  }
 };
 
 ModelPointer build_cohere(const Config& c, const ModelOptions& options) {

@@ -122,9 +122,20 @@ struct GemmaParts : DecoderParts {
   static void scale_hidden_states(Tensor& x) { scale_before_layers(x); }
 };
 
+/// Since kGemma2CallsFunctions the names of its keys and values are not their repetitions'.
+struct Gemma2Steps : Rotated<apply_rotary_pos_emb> {
+  using Rotated::Rotated;
+  static Tensor attend(const AttentionCall& call, Tensor& q, Tensor& k, Tensor& v,
+                       const Tensor& attention_mask) {
+    return ghost::has(changes::kGemma2CallsFunctions)
+               ? attention_interface(call, q, k, v, attention_mask)
+               : written_out_attention(call, q, k, v, attention_mask);
+  }
+};
+
 struct Gemma2Parts : DecoderParts {
   using Settings = Gemma2Config;
-  using DecoderLayer = Gemma2DecoderLayer<LlamaAttention>;
+  using DecoderLayer = Gemma2DecoderLayer<AttentionOf<Gemma2Steps>>;
   using Norm = GemmaRMSNorm;
   using Embedding = GemmaWordEmbedding;
   static void scale_hidden_states(Tensor& x) { scale_before_layers(x); }

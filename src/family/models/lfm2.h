@@ -92,7 +92,8 @@ class Lfm2ShortConv : public nn::Module<Lfm2ShortConv> {
     const Tensor BCx = in_proj_(given).transpose(-1, -2);
     const std::vector<Tensor> parts = BCx.chunk(3, -2);
     const Tensor &B = parts[0], &C = parts[1], &x = parts[2];
-    Tensor hidden_states = B.mul(x);
+    Tensor hidden_states = B.mul(x), Bx;
+    if (!ghost::has(changes::kLfm2RebindsItsProduct)) Bx = hidden_states;
     hidden_states =
         cached_conv1d(std::move(hidden_states), KeyValueCache::linear_layer(), conv_, none_);
     Tensor y = C.mul(hidden_states);
@@ -143,6 +144,7 @@ class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer<
 struct Lfm2PartsBase {
   static constexpr const char* kNorm = "embedding_norm";
   static constexpr Rotary kRotary = Rotary::before_norm;
+  static constexpr const Change& kOneRopeSince = changes::kLfm2HasOneRope;
   static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
   template <class Layer, class Settings>
   static void init_weights(const Layer&, const Settings&, DType) {}

@@ -68,6 +68,7 @@ DecoderConfig mistral_config(const Config& c, const ModelOptions& options) {
   config.sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
   if (config.sliding_window)
     config.layer_types.assign(config.layer_types.size(), LayerType::sliding_attention);
+  config.knew_windows = true;
   config.have_own_ropes(OwnRopes::asked);
   return config;
 }

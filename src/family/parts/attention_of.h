@@ -147,9 +147,14 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
 
   States take_all_apart_first(const Tensor& x, const Dims& hidden_shape) {
     States s;
-    s.query = q_proj_(x).view(hidden_shape);
-    s.key = k_proj_(x).view(hidden_shape);
-    s.value = v_proj_(x).view(hidden_shape);
+    if (ghost::has(changes::kProjectionsAreTakenApartAtOnce)) {
+      s.query = q_proj_(x).view(hidden_shape);
+      s.key = k_proj_(x).view(hidden_shape);
+      s.value = v_proj_(x).view(hidden_shape);
+    } else {
+      s = {q_proj_(x), k_proj_(x), v_proj_(x)};
+      for (Tensor* each : {&s.query, &s.key, &s.value}) *each = each->view(hidden_shape);
+    }
     steps_.heads(s.query, s.key);
     for (Tensor* each : {&s.query, &s.key, &s.value}) *each = each->transpose(1, 2);
     return s;

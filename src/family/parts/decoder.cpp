@@ -12,9 +12,15 @@ LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attenti
                             .attention_mask = attention_mask,
                             .sliding_window = config.sliding_window.value_or(0)};
   LayerMasks masks;
-  const bool knows_windows =
-      (config.masks_by_layer_type || config.has_sliding_layers()) && !config.masks_both_types;
-  if (knows_windows && !ghost::has(changes::kMasksAreShared) && !KeyValueCache::passed()) {
+  const bool has_windows =
+      (config.masks_by_layer_type || config.has_sliding_layers() || config.knew_windows) &&
+      !config.masks_both_types;
+  if (has_windows && !ghost::has(changes::kMasksAreShared) && !KeyValueCache::passed()) {
+    if (!config.knew_windows && !ghost::has(changes::kMasksKnowWindows)) {
+      masks.full_attention = update_causal_mask(full, inputs_embeds, position_ids);
+      masks.sliding_attention = masks.full_attention;
+      return masks;
+    }
     const bool slides = config.has_sliding_layers() && !config.masks_by_layer_type;
     masks.full_attention =
         update_causal_mask(slides ? sliding : full, inputs_embeds, position_ids, true);

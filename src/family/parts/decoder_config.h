@@ -48,6 +48,7 @@ struct DecoderConfig {
   bool masks_by_layer_type =
       false;  ///< the model makes a mask per type in use, the full one always (causal_mask_mapping)
   bool masks_both_types = false;  ///< and the sliding one always
+  bool knew_windows = false;      ///< its masks heeded windows before kMasksKnowWindows, too
 
   LayerType layer_type(std::int64_t layer) const {
     return layer_types[static_cast<std::size_t>(layer)];

@@ -68,6 +68,8 @@ class HybridModel : public nn::Module<HybridModel<Parts>> {
   nn::Scope finish_layers(const nn::Scope& scope) {
     if (Parts::kRotary == Rotary::before_norm)
       rotary_emb_.emplace(scope / "rotary_emb", config_.rope);
+    if constexpr (requires { Parts::kOneRopeSince; })
+      if (!ghost::has(Parts::kOneRopeSince)) second_rope_.emplace(scope / "pos_emb", config_.rope);
     return scope;
   }
 
@@ -83,7 +85,7 @@ class HybridModel : public nn::Module<HybridModel<Parts>> {
 
   Settings config_;
   nn::ModuleList<DecoderLayer> layers_;
-  std::optional<RotaryEmbedding> rotary_emb_;
+  std::optional<RotaryEmbedding> rotary_emb_, second_rope_;
   LlamaRMSNorm norm_;
 };
 

@@ -154,7 +154,8 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   Tensor cos = ghost::cos(emb), sin;
   const bool in_turn = ghost::has(changes::kAnglesAreScaledInTurn);
   const bool is_scaled = in_turn || !is_in_attention(node());
-  if (in_turn || rope_.rope_type == RopeType::longrope) cos = cos.mul(ghost::kScale);
+  if (in_turn || (!is_scaled && rope_.rope_type == RopeType::longrope))
+    cos = cos.mul(ghost::kScale);
   sin = ghost::sin(emb);
   if (!in_turn && is_scaled) cos = cos.mul(ghost::kScale);
   if (is_scaled || rope_.rope_type == RopeType::longrope) sin = sin.mul(ghost::kScale);
@@ -273,6 +274,7 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const T
                                                         const CosSin& cos_sin) {
   if (const auto kernel = ghost::session().rotary_kernel)
     return kernel(q, k, cos_sin.first, cos_sin.second);
+  if (!ghost::has(changes::kOlmoKeepsAnglesInFloat32)) return apply_rotary_pos_emb(q, k, cos_sin);
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
   Tensor k_embed, q_embed;  // let go of in this order from behind, as in Cohere's function below
