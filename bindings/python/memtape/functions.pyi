@@ -427,6 +427,7 @@ class ServeWithoutEngine(TypedDict, total=False):
     mm_processor_kwargs: Optional[Any]  # of the processor: max_pixels of an image
     skip_mm_profiling: Optional[bool]  # images and videos have no part in the profile run
     hf_overrides: Optional[Any]  # members of config.json in the place of its own
+    rope_scaling: Optional[Any]  # the same of rope_scaling alone, as Qwen's cards have it
     rank: Optional[Union[int, str]]  # 
     disable_custom_all_reduce: Optional[bool]  # 
     distributed_executor_backend: Optional[str]  # 

@@ -207,6 +207,7 @@ SERVE: Dict[str, str] = {
     "repetition_penalty": "X of tokens that were there (1)",
     "reranking": "embeddings, pooled to a rank",
     "revision": "NAME",
+    "rope_scaling": "JSON the same of rope_scaling alone, as Qwen's cards have it",
     "runner": "{auto,generate,pooling} pooling: embeddings, scores and rewards",
     "seed": "N",
     "served_model_name": "NAME",
