@@ -4,10 +4,8 @@
 // weights of eager attention alive through the rest of the layer.
 #pragma once
 
-#include <vector>
-
 #include "ghost/given.h"
-#include "ghost/tensor.h"
+#include "ghost/tensor_list.h"
 
 namespace memtape::nn {
 
@@ -25,7 +23,7 @@ class LayerFrame {
 
  private:
   ghost::Tensor attention_weights_;
-  std::vector<ghost::Tensor> key_values_;
+  ghost::TensorList key_values_;
   ghost::Given<LayerFrame> given_{this};
 };
 

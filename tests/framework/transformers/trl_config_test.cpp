@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <set>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -23,14 +24,20 @@ TEST(TrlFields, MeanOneThingToEachTrainer) {
   }
 }
 
-TEST(TrlFields, StandByTheFirstTrainerThatHasThem) {
+void expect_in_order(std::span<const TrlField> fields) {
   int last = 0;
   std::set<std::string_view> seen;
-  for (const auto& [of, argument] : trl_fields()) {
+  for (const auto& [of, argument] : fields) {
     if (!seen.insert(argument.name()).second) continue;
     EXPECT_GE(std::countr_zero(of), last) << argument.name();
     last = std::countr_zero(of);
   }
+}
+
+TEST(TrlFields, StandByTheFirstTrainerThatHasThem) {
+  const std::span<const TrlField> without_effect = data::neutral_trl_fields();
+  expect_in_order(trl_fields().first(trl_fields().size() - without_effect.size()));
+  expect_in_order(without_effect);
 }
 
 TEST(TrlConfigs, StandInTheOrderOfTheirTrainers) {
