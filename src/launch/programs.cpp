@@ -110,7 +110,8 @@ std::string answered_instead(const LaunchCommand& command, std::string name) {
   for (const std::string& word : command.arguments)
     if (!model && !(model = tagged_model(word))) model = find_model(word);
   constexpr std::string_view kModel = "MODEL";
-  for (std::size_t at = 0; model && (at = instead.find(kModel)) != std::string::npos;)
+  for (std::size_t at = 0; model && (at = instead.find(kModel, at)) != std::string::npos;
+       at += model->id.size())
     instead.replace(at, kModel.size(), model->id);
   return instead;
 }

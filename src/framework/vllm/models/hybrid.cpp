@@ -220,6 +220,7 @@ Block granite_feed_forward(const Place& layer, std::int64_t hidden) {
   if (width > 0)
     shared = block_of(std::make_shared<GatedMlp>(layer / "shared_mlp", hidden, width,
                                                  MlpOptions{.drops_projection = true}));
+  if (!routed && !shared) return [](const Tensor& x) { return x; };
   if (!routed || !shared) return routed ? routed : shared;
   return [routed, shared](const Tensor& x) {
     Tensor moe = kernel_output("clone", x.sizes(), x.dtype());
@@ -227,6 +228,25 @@ Block granite_feed_forward(const Place& layer, std::int64_t hidden) {
     const Tensor dense = shared(x);
     return kernel_output("add", x.sizes(), x.dtype());
   };
+}
+
+/// GraniteMoeHybridConfig, whose heads divide what the mixer works on.
+MambaShape granite_shape(const Place& layer, std::int64_t hidden) {
+  const Config& c = layer.config();
+  MambaShape s;
+  s.hidden = hidden;
+  s.inner = c.dimension("mamba_expand", 2) * hidden;
+  s.state = c.dimension("mamba_d_state", 256);
+  s.kernel = c.dimension("mamba_d_conv", 4);
+  s.conv_bias = c.boolean("mamba_conv_bias", true);
+  s.bias = c.boolean("mamba_proj_bias", false);
+  s.groups = c.dimension("mamba_n_groups", 1);
+  s.heads = c.dimension("mamba_n_heads", 128);
+  if (s.inner % s.heads != 0) c.fail("mamba_n_heads", "does not divide mamba_expand * hidden_size");
+  s.head_size = std::max<std::int64_t>(1, s.inner / s.heads);
+  s.chunk = c.dimension("mamba_chunk_size", 256);
+  s.state_dtype = state_dtype(layer, "");
+  return s;
 }
 
 /// Lfm2MLP: two thirds of the width that the configuration says, rounded up.
@@ -238,9 +258,17 @@ std::int64_t lfm2_width(const Config& c) {
   return round_up(scaled, c.dimension("block_multiple_of", 256));
 }
 
+/// Whether layer_types, where there is such a list, says that this layer has full attention.
+std::optional<bool> says_full_attention(const Config& c, std::int64_t index) {
+  const std::size_t entries = c.texts("layer_types").size();
+  if (entries == 0) return std::nullopt;
+  if (static_cast<std::size_t>(index) >= entries)
+    c.fail("layer_types", "has fewer entries than there are layers");
+  return layer_type(c, index) == "full_attention";
+}
+
 bool lfm2_attends(const Config& c, std::int64_t index) {
-  const std::vector<std::string> types = c.texts("layer_types");
-  if (!types.empty()) return types.at(static_cast<std::size_t>(index)) == "full_attention";
+  if (const auto says = says_full_attention(c, index)) return *says;
   const std::vector<std::int64_t> at = c.integers("full_attn_idxs");
   return at.empty() || std::ranges::find(at, index) != at.end();
 }
@@ -248,8 +276,7 @@ bool lfm2_attends(const Config& c, std::int64_t index) {
 /// A predictor's layer, behind the model's, has attention.
 bool is_full_attention(const Config& c, std::int64_t index) {
   if (index >= c.layers("num_hidden_layers")) return true;
-  const std::vector<std::string> types = c.texts("layer_types");
-  if (!types.empty()) return types.at(static_cast<std::size_t>(index)) == "full_attention";
+  if (const auto says = says_full_attention(c, index)) return *says;
   return (index + 1) % c.dimension("full_attention_interval", 4) == 0;
 }
 
@@ -343,27 +370,14 @@ std::unique_ptr<ServedModel> make_granite_hybrid(const Place& place) {
   const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
     const Config& c = layer.config();
     const std::int64_t hidden = c.dimension("hidden_size");
-    const std::vector<std::string> types = c.texts("layer_types");
-    const auto at = static_cast<std::size_t>(index);
     Block mixer;
-    if (at < types.size() && types[at] == "attention") {
+    if (layer_type(c, index) == "attention") {
       const bool turns = c.text("position_embedding_type", "nope") == "rope";
       mixer = block_of(std::make_shared<AttentionBlock>(
           layer / "self_attn", hidden, config_heads(layer), AttentionBlockOptions{.rope = turns}));
     } else {
-      MambaShape s;
-      s.hidden = hidden;
-      s.inner = c.dimension("mamba_expand", 2) * hidden;
-      s.state = c.dimension("mamba_d_state", 256);
-      s.kernel = c.dimension("mamba_d_conv", 4);
-      s.conv_bias = c.boolean("mamba_conv_bias", true);
-      s.bias = c.boolean("mamba_proj_bias", false);
-      s.groups = c.dimension("mamba_n_groups", 1);
-      s.heads = c.dimension("mamba_n_heads", 128);
-      s.head_size = s.inner / s.heads;
-      s.chunk = c.dimension("mamba_chunk_size", 256);
-      s.state_dtype = state_dtype(layer, "");
-      mixer = block_of(std::make_shared<MambaMixer2>(layer / "mamba", s));
+      mixer =
+          block_of(std::make_shared<MambaMixer2>(layer / "mamba", granite_shape(layer, hidden)));
     }
     return {mixer, granite_feed_forward(layer, hidden)};
   };
