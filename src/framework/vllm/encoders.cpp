@@ -153,7 +153,7 @@ void choose(Encoders& encoders, const std::vector<Modality>& items, const Config
             const Settings& s) {
   for (const auto& [modality, item] : items) {
     const std::int64_t limit = limit_of(limits, modality.c_str());
-    if (limit == 0 || item.tokens < encoders.item.tokens) continue;
+    if (limit == 0 || item.tokens < std::max<std::int64_t>(1, encoders.item.tokens)) continue;
     encoders.modality = modality;
     encoders.item = item;
     encoders.items = items_of(item.tokens, limit, s);
@@ -214,6 +214,8 @@ Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& option
   const std::vector<Modality> items =
       pixels ? qwen_items(vision, *pixels, *kwargs, s) : image_items(config, vision, *kwargs, s);
   choose(encoders, items, *limits, s);
+  if (std::ranges::any_of(items, [](const Modality& kind) { return kind.second.tokens < 1; }))
+    config.fail("vision_config", "leaves no patch of an image");
   encoders.is_known = !items.empty() && !has_sound;
   if (!encoders.is_known) encoders.tower = parameters_of_tower(config, s);
   encoders.tower_is_whole = !encoders.tower.empty();

@@ -335,6 +335,23 @@ Bytes peak_of(const Timeline& timeline, StartupFigures& figures) {
   return peak;
 }
 
+/// What follows once the model is built.
+void run_built(Worker& worker, Startup& startup) {
+  Tape& tape = ghost::session().tape;
+  StartupStages& stages = startup.stages;
+  tape.empty_cache();
+  stages.profile = tape.events.size();
+  worker.profile(startup);
+  stages.profiled = tape.events.size();
+  tape.empty_cache();
+  stages.settled = stages.graphs = stages.graphs_taken = tape.events.size();
+  worker.capture(startup);
+  tape.empty_cache();
+  stages.warm_up = tape.events.size();
+  worker.warm_up();
+  stages.warm = tape.events.size();
+}
+
 }  // namespace
 
 Result<Startup> run_startup(const Config& config, const Settings& settings,
@@ -349,18 +366,7 @@ Result<Startup> run_startup(const Config& config, const Settings& settings,
   {
     Worker worker(config, settings, quantization);
     worker.build(*factory, *speculator, startup);
-    session.tape.empty_cache();
-    startup.stages.profile = session.tape.events.size();
-    worker.profile(startup);
-    startup.stages.profiled = session.tape.events.size();
-    session.tape.empty_cache();
-    startup.stages.settled = startup.stages.graphs = startup.stages.graphs_taken =
-        session.tape.events.size();
-    worker.capture(startup);
-    session.tape.empty_cache();
-    startup.stages.warm_up = session.tape.events.size();
-    worker.warm_up();
-    startup.stages.warm = session.tape.events.size();
+    if (!session.error && config.check()) run_built(worker, startup);
     session.finished = true;
   }
   if (session.error) return tl::unexpected(*session.error);
