@@ -31,8 +31,8 @@ struct Flag {
   /// it.
   std::string_view meaning = {};
   bool is_count = false;  ///< a number that may have a unit: "8k"
-  /// For a program that checks values: "int", "float", "size" (none below 0), "text", one of "=a|b", or what the flag
-  /// stands for without a value ("true").
+  /// For a program that checks values: "int", "float", "size" (none below 0), "text", one of "=a|b",
+  /// or what the flag stands for without a value ("true").
   std::string_view value = {};
 };
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "framework/megatron/hybrid_arguments.h"
 #include "framework/megatron/layers_per_stage.h"
+#include "framework/megatron/shared_experts.h"
 #include "framework/megatron/transformers_model.h"
 #include "framework/megatron/vocabulary.h"
 #include "model/type_of.h"
@@ -390,6 +391,7 @@ Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   read_numbers(c, a);
   read_kernels(c, a);
   read_recompute(c, a);
+  if (const auto fine = check_shared_experts(a); !fine) return tl::unexpected(fine.error());
   if (const auto read = read_offload(c, a); !read) return tl::unexpected(read.error());
   if (const auto read = read_layout(c, recipe.layout.gpus, layout, a); !read)
     return tl::unexpected(read.error());

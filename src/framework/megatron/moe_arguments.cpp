@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "framework/megatron/router.h"
-#include "framework/megatron/shared_experts.h"
 
 namespace memtape::megatron {
 namespace {
@@ -54,6 +53,9 @@ Result<MoeArguments> read_moe(const Config& c, std::int64_t layers, std::int64_t
   if (moe.num_experts == 0) return moe;
   moe.ffn_hidden_size = c.dimension("moe_ffn_hidden_size", ffn_hidden_size);
   moe.topk = c.dimension("moe_router_topk", 2);
+  moe.shared_expert_size = c.count("moe_shared_expert_intermediate_size", 0);
+  moe.shared_gate = c.boolean("moe_shared_expert_gate", false);
+  moe.shared_overlap = moe.shared_expert_size > 0 && c.boolean("moe_shared_expert_overlap", false);
   moe.gathers_tokens = c.text("moe_token_dispatcher_type", "allgather") == "allgather";
   moe.grouped_gemm = c.boolean("moe_grouped_gemm", false);
   moe.permute_fusion = c.boolean("moe_permute_fusion", false);
@@ -61,7 +63,6 @@ Result<MoeArguments> read_moe(const Config& c, std::int64_t layers, std::int64_t
   moe.capacity_factor = c.optional_number("moe_expert_capacity_factor");
   moe.pads_to_capacity = c.boolean("moe_pad_expert_input_to_capacity", false);
   moe.router = read_router(c);
-  if (const auto fine = read_shared_experts(c, moe); !fine) return tl::unexpected(fine.error());
   if (moe.topk > moe.num_experts)
     return bad_input(fmt::format("{} of {} experts", moe.topk, moe.num_experts),
                      "--moe-router-topk", fmt::format("at most {}", moe.num_experts));

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/shared_experts.h"
 
-#include <algorithm>
 #include <limits>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "framework/megatron/activations.h"
 #include "ghost/ops/matmul.h"
@@ -33,24 +30,14 @@ Tensor in_place(const char* name, const Tensor& x) {
                                Gradients& in) { in[0] = grad; }});
 }
 
-/// --recompute-granularity selective with shared_experts among the modules.
-bool makes_again(const Config& c) {
-  const std::vector<std::string> modules = c.texts("recompute_modules");
-  return c.text("recompute_granularity", "") == "selective" &&
-         std::ranges::find(modules, "shared_experts") != modules.end();
-}
-
 }  // namespace
 
-/// TransformerConfig.__post_init__.
-Result<void> read_shared_experts(const Config& c, MoeArguments& moe) {
-  moe.shared_expert_size = c.count("moe_shared_expert_intermediate_size", 0);
-  moe.shared_gate = c.boolean("moe_shared_expert_gate", false);
-  moe.shared_overlap = moe.shared_expert_size > 0 && c.boolean("moe_shared_expert_overlap", false);
-  if (moe.shared_overlap && moe.gathers_tokens)
+Result<void> check_shared_experts(const Arguments& a) {
+  if (!a.moe.shared_overlap) return {};
+  if (a.moe.gathers_tokens)
     return bad_input("shared experts run beside an exchange of tokens alone",
                      "--moe-shared-expert-overlap", "--moe-token-dispatcher-type alltoall");
-  if (moe.shared_overlap && makes_again(c))
+  if (a.recomputes("shared_experts"))
     return bad_input("shared experts that run beside the exchange of tokens cannot be made again",
                      "--recompute-modules", "leave shared_experts out");
   return {};

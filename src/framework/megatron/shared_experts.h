@@ -10,9 +10,8 @@
 
 namespace memtape::megatron {
 
-/// Reads how wide they are and whether they run beside the exchange of tokens; `moe` has been told
-/// of the dispatcher.
-Result<void> read_shared_experts(const Config& config, MoeArguments& moe);
+/// Whether they can run as they are asked to (TransformerConfig.__post_init__).
+Result<void> check_shared_experts(const Arguments& arguments);
 
 class SharedExperts {
  public:

@@ -79,13 +79,19 @@ std::optional<std::int64_t> longest(const Config& config) {
   return length;
 }
 
+/// --max-model-len: -1 and auto are the same.
+bool asks_for_what_fits(const ServeOptions& options) {
+  const std::string length = options.text("max-model-len", "");
+  return length == "-1" || length == "auto";
+}
+
 Result<std::int64_t> model_length(const ServeOptions& options, const Config& config) {
   const std::optional<std::int64_t> most =
       encodes_text(config) ? longest_text(config) : longest(config);
-  const bool what_fits = options.text("max-model-len", "") == "auto";  // the same as -1
   const Result<std::int64_t> given =
-      what_fits ? Result<std::int64_t>(-1)
-                : options.integer("max-model-len", 0, {-1, std::int64_t{1} << 31});
+      asks_for_what_fits(options)
+          ? Result<std::int64_t>(-1)
+          : options.integer("max-model-len", 0, {-1, std::int64_t{1} << 31});
   if (!given) return given;
   if (*given == 0 && options.has("max-model-len"))
     return bad_input("0 tokens are no length", "--max-model-len", "1 or more, or -1 for what fits");
@@ -545,8 +551,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   const Result<std::int64_t> length = model_length(options, config);
   if (!length) return tl::unexpected(length.error());
   s.max_model_len = *length;
-  const std::string asked = options.text("max-model-len", "");
-  s.fits_length = asked == "-1" || asked == "auto";
+  s.fits_length = asks_for_what_fits(options);
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());

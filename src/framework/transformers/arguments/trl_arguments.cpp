@@ -82,7 +82,6 @@ constexpr Trainers kOfOnline = kOfGrpo | kOfRloo;  ///< they generate what they 
 constexpr Trainers kOfExperimental = kOfCpo | kOfOrpo;
 constexpr Trainers kWithLength = kOfSft | kOfDpo | kOfReward | kOfKto | kOfExperimental;
 constexpr Trainers kWithReference = kOfDpo | kOfKto | kOfOnline;
-constexpr Trainers kOfAll = kWithLength | kOfOnline;
 
 /// By the first configuration that has them.
 constexpr auto kTrlFields = std::to_array<TrlField>({
@@ -177,7 +176,6 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
     {kOfKto, field("--disable_dropout", OnOff{}, "true", to_kto<&KtoRecipe::disable_dropout>)},
     {kOfKto, field("--loss_type", Choice{kKtoLosses}, "kto",
                    put_is<0, &TrainerRecipe::kto, &KtoRecipe::has_kl_term>)},
-    // of RLOOConfig
     // of CPOConfig
     {kOfCpo, field("--cpo_alpha", Real{}, "1.0", to_cpo<&CpoRecipe::cpo_alpha>)},
     {kOfCpo, field("--alpha", Real{}, "0",

@@ -230,22 +230,29 @@ Block granite_feed_forward(const Place& layer, std::int64_t hidden) {
   };
 }
 
-/// GraniteMoeHybridConfig, whose heads divide what the mixer works on.
-MambaShape granite_shape(const Place& layer, std::int64_t hidden) {
+/// What JambaConfig and GraniteMoeHybridConfig call alike.
+MambaShape hybrid_shape(const Place& layer, std::int64_t hidden, std::int64_t usual_state) {
   const Config& c = layer.config();
   MambaShape s;
   s.hidden = hidden;
   s.inner = c.dimension("mamba_expand", 2) * hidden;
-  s.state = c.dimension("mamba_d_state", 256);
+  s.state = c.dimension("mamba_d_state", usual_state);
   s.kernel = c.dimension("mamba_d_conv", 4);
   s.conv_bias = c.boolean("mamba_conv_bias", true);
   s.bias = c.boolean("mamba_proj_bias", false);
+  s.state_dtype = state_dtype(layer, "");
+  return s;
+}
+
+/// GraniteMoeHybridConfig, whose heads divide what the mixer works on.
+MambaShape granite_shape(const Place& layer, std::int64_t hidden) {
+  const Config& c = layer.config();
+  MambaShape s = hybrid_shape(layer, hidden, 256);
   s.groups = c.dimension("mamba_n_groups", 1);
   s.heads = c.dimension("mamba_n_heads", 128);
   if (s.inner % s.heads != 0) c.fail("mamba_n_heads", "does not divide mamba_expand * hidden_size");
   s.head_size = std::max<std::int64_t>(1, s.inner / s.heads);
   s.chunk = c.dimension("mamba_chunk_size", 256);
-  s.state_dtype = state_dtype(layer, "");
   return s;
 }
 
@@ -349,16 +356,9 @@ std::unique_ptr<ServedModel> make_jamba(const Place& place) {
       mixer = block_of(std::make_shared<AttentionBlock>(
           layer / "self_attn", hidden, config_heads(layer), AttentionBlockOptions{.rope = false}));
     } else {
-      MambaShape s;
-      s.hidden = hidden;
-      s.inner = c.dimension("mamba_expand", 2) * hidden;
-      s.state = c.dimension("mamba_d_state", 16);
-      s.kernel = c.dimension("mamba_d_conv", 4);
-      s.conv_bias = c.boolean("mamba_conv_bias", true);
-      s.bias = c.boolean("mamba_proj_bias", false);
+      MambaShape s = hybrid_shape(layer, hidden, 16);
       s.time_step_rank = time_step_rank(c, "mamba_dt_rank", hidden);
       s.has_norms = true;
-      s.state_dtype = state_dtype(layer, "");
       mixer = block_of(std::make_shared<MambaMixer>(layer / "mamba", s));
     }
     return {mixer, jamba_feed_forward(layer, index, hidden)};
