@@ -13,6 +13,8 @@
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/flag_tables.h
     scripts/embed_data.py export_programs data/export OUTPUT.cpp   the texts of src/exports/programs_text.h
     scripts/embed_data.py clusters data/clusters.yaml OUTPUT.cpp   the text of src/answer/cluster_data.h
+    scripts/embed_data.py release_costs data/release_costs.tsv OUTPUT.cpp   the rows of src/release/release_costs.h
+    scripts/embed_data.py unread_files data/upstream/transformers.unread.tsv OUTPUT.cpp   those of src/release/unread_files.h
     scripts/embed_data.py families src/family/models OUTPUT.cpp    the list of src/family/registry.h
 """
 
@@ -285,6 +287,54 @@ def argument_tables(folder):
     )
 
 
+def version(number):
+    """Without its third number; of none, an empty one."""
+    return "{" + ", ".join(number.split(".")[:2] if number != "-" else []) + "}"
+
+
+def release_costs(path):
+    """Lines that begin with a package are its rows, that of the family * is what is usual; a head line lists its releases."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    packages = [line.split(":")[0].lstrip("# ") for line in lines if re.match(r"# \w+: ", line)]
+    body, picks = "", {"release_costs": "", "usual_cost": "", "recorded_releases": ""}
+    for package in packages:
+        rows = {True: "", False: ""}  # by whether they are what is usual
+        for line in lines:
+            of, *words = line.split("\t")
+            if of == package:
+                family, release, count, *figures = words
+                error, step = (", ".join(figures[i:i + 2]) for i in (0, 2))
+                rows[family == "*"] += f"    {{{text(family)}, {version(release)}, {count}, {{{error}}}, {{{step}}}}},\n"
+        releases = next(line for line in lines if line.startswith(f"# {package}: ")).split(": ")[1].split(" ")
+        listed = ", ".join("{" + ", ".join(release.split(".")) + "}" for release in releases)
+        body += (f"constexpr ReleaseCost k_{package}[] = {{\n{rows[False]}}};\nconstexpr ReleaseCost k_{package}_usual[] = {{\n{rows[True]}}};\n"
+                 f"constexpr Version k_{package}_releases[] = {{{listed}}};\n\n")
+        picks["release_costs"] += f"  if (package == Package::{package}) return k_{package};\n"
+        picks["usual_cost"] += f"  if (package == Package::{package}) return k_{package}_usual[0];\n"
+        picks["recorded_releases"] += f"  if (package == Package::{package}) return k_{package}_releases;\n"
+    return (
+        f'{HEAD}#include "release/release_costs.h"\n\nnamespace memtape {{\nnamespace {{\n\n{body}'
+        "constexpr ReleaseCost kUnknown{};\n\n}  // namespace\n\n"
+        f"std::span<const ReleaseCost> release_costs(Package package) {{\n{picks['release_costs']}  return {{}};\n}}\n"
+        f"const ReleaseCost& usual_cost(Package package) {{\n{picks['usual_cost']}  return kUnknown;\n}}\n"
+        f"std::span<const Version> recorded_releases(Package package) {{\n{picks['recorded_releases']}  return {{}};\n}}\n\n"
+        "}  // namespace memtape\n"
+    )
+
+
+def unread_files(path):
+    rows = ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            file, releases = line.split("\t")
+            rows += "".join(f"    {{{text(file)}, {version(release)}}},\n" for release in releases.split(" "))
+    return (
+        f'{HEAD}#include "release/unread_files.h"\n\nnamespace memtape {{\nnamespace {{\n'
+        f"constexpr UnreadFile kFiles[] = {{\n{rows}}};\n}}  // namespace\n\n"
+        "std::span<const UnreadFile> unread_files() { return kFiles; }\n\n}  // namespace memtape\n"
+    )
+
+
 FACTS = re.compile(r'^extern const FamilyFacts (k\w+)\{\s*\.model_type = "([^"]+)"', re.MULTILINE)
 
 
@@ -323,6 +373,8 @@ def main():
         "argument_tables": argument_tables,
         "export_programs": export_programs,
         "clusters": clusters,
+        "release_costs": release_costs,
+        "unread_files": unread_files,
         "families": families,
     }
     generated = kinds[kind](pathlib.Path(source))

@@ -4,6 +4,7 @@
 
     upstream.py status PACKAGE==VERSION [--installed PYTHON] [--diff]   what it changes of what is transcribed, on one screen
     upstream.py compared PACKAGE==VERSION [--installed PYTHON]          note in data/upstream that the rules were compared with it
+    upstream.py unread PACKAGE                                          note there which files are otherwise at releases between those
     upstream.py watch PACKAGE==VERSION... [--python PYTHON] [--only REGEX] [--rows FILE...] [--minutes N]
                                                                         record steps with these releases on the phantom GPU, and
                                                                         group by cause what differs from the answers
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from releases import ledger, sources, status, watch, watch_rows
+from releases import ledger, sources, status, unread, watch, watch_rows
 
 
 def folder_of(package, version, python):
@@ -40,6 +41,12 @@ def run_compared(options):
     compared.put(version, found)
     compared.save()
     print(f"{package} {version}: {len(found)} symbols noted, {len(compared.releases)} releases in all")
+
+
+def run_unread(options):
+    files = unread.write(options.package)
+    releases, _ = unread.read(options.package)
+    print(f"{options.package}: {len(files)} files are otherwise at one of {len(releases)} releases between those compared")
 
 
 def environment_with(releases, folder):
@@ -88,6 +95,9 @@ def arguments():
         command.set_defaults(run=run)
         if name == "status":
             command.add_argument("--diff", action="store_true", help="show what changed")
+    command = commands.add_parser("unread")
+    command.add_argument("package", metavar="PACKAGE", choices=ledger.packages())
+    command.set_defaults(run=run_unread)
     command = commands.add_parser("watch")
     command.add_argument("releases", nargs="+", metavar="PACKAGE==VERSION")
     command.add_argument("--python", help="an interpreter that has them (else an environment is made)")

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
-from releases import changes, ledger, sources, symbols, watch  # noqa: E402
+from releases import changes, ledger, sources, symbols, unread, watch  # noqa: E402
 
 
 def symbols_in(text):
@@ -52,6 +52,18 @@ class Ledger(unittest.TestCase):
         self.assertTrue(again.is_known("a.py", "f", "11111111"))
         self.assertFalse(again.is_known("a.py", "h", "11111111"))
         self.assertEqual(again.newest_before("1.12.3"), "1.10.0")
+
+    def test_unread_files_are_transcribed_and_of_releases_between_those_compared(self):
+        ledger.FOLDER = self.kept
+        releases, files = unread.read("transformers")
+        compared = ledger.Compared("transformers").releases
+        self.assertEqual(unread.between([*releases, *compared], compared), releases, "run scripts/upstream.py unread transformers")
+        self.assertLessEqual({release for at in files.values() for release in at}, {*releases})
+        self.assertLessEqual({*files}, {entry.upstream for entry in ledger.transcriptions("transformers")})
+
+    def test_the_newest_release_of_each_minor_between_those_compared_is_looked_at(self):
+        self.assertEqual(unread.between(["1.0.0", "1.1.0", "1.2.0", "1.10.0", "1.10.1", "2.0.0", "2.1.0"], ["1.1.0", "2.0.0"]),
+                         ["1.2.0", "1.10.1"])
 
     def test_every_transcription_names_a_file_of_ours(self):
         ledger.FOLDER = self.kept

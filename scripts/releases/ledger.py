@@ -4,6 +4,7 @@
 PACKAGE.tsv           our file, upstream file: what mirrors what
 PACKAGE.compared.tsv  upstream file, symbol, and RELEASE:HASH for each release the rules were compared with at which the symbol
                       changed ("-": it was not there); the first line lists all those releases, in order
+PACKAGE.unread.tsv    what is otherwise at releases between them (unread.py)
 """
 import pathlib
 from typing import Dict, List, NamedTuple, Tuple
@@ -24,7 +25,7 @@ class Transcription(NamedTuple):
 
 
 def packages() -> List[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.tsv") if not path.stem.endswith(".compared"))
+    return sorted(path.stem for path in FOLDER.glob("*.tsv") if "." not in path.stem)
 
 
 def transcriptions(package: str) -> List[Transcription]:
