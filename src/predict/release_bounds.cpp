@@ -2,47 +2,108 @@
 #include "predict/release_bounds.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <optional>
+#include <span>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "predict/recipe_excess.h"
+#include "model/type_of.h"
 #include "predict/releases_meant.h"
-#include "release/recorded_pairs.h"
+#include "release/release_costs.h"
 
 namespace memtape {
 namespace {
 
-TrainRecipe with_pair(TrainRecipe recipe, const RecordedPair& pair) {
-  recipe.release.set(Package::torch, pair.torch);
-  recipe.release.set(Package::transformers, pair.transformers);
-  return recipe;
-}
-
-struct LargestChange {
-  Bytes bytes = 0;
-  RecordedPair before, after;
+/// What a release may cost, and why that much.
+struct Doubt {
+  Cost cost;
+  std::string why;
 };
 
-/// The largest change of the peak between neighbouring pairs. Pairs of releases under which the
-/// step cannot run, for example because the family did not exist, are skipped: they say nothing
-/// about the size of a change.
-LargestChange largest_change(const Config& config, const TrainRecipe& recipe,
-                             const DeviceSetup& device) {
-  LargestChange largest{.bytes = 0, .before = kRecordedPairs.front(), .after = {}};
-  std::optional<Bytes> reserved_before;
-  for (std::size_t i = 0; i < kRecordedPairs.size(); ++i) {
-    const Result<Bytes> reserved =
-        reserved_by(config, with_pair(recipe, kRecordedPairs[i]), device);
-    if (reserved && reserved_before) {
-      const Bytes change = std::abs(*reserved - *reserved_before);
-      if (change >= largest.bytes) largest = {change, kRecordedPairs[i - 1], kRecordedPairs[i]};
-    }
-    reserved_before = reserved ? std::optional(*reserved) : std::nullopt;
+struct AskedRelease {
+  const PackageFacts& facts;
+  Version release;  ///< without its third number
+  std::string family;
+  Bytes reserved = 0;
+
+  Bytes bytes(const Cost& cost) const {
+    return std::max(reserved * cost.thousandths / 1000, cost.bytes);
   }
-  return largest;
+  std::string said(const Cost& cost) const { return human_bytes(bytes(cost)); }
+};
+
+std::string minor_of(Version release) { return fmt::format("{}.{}", release.major, release.minor); }
+
+using Rows = std::span<const ReleaseCost>;
+
+Rows rows_of(const AskedRelease& asked) {
+  const Rows all = release_costs(asked.facts.package);
+  const auto found = std::ranges::equal_range(all, std::string_view(asked.family), {},
+                                              [](const ReleaseCost& row) { return row.family; });
+  return {found.begin(), found.end()};
+}
+
+Doubt recorded_there(const AskedRelease& asked, const ReleaseCost& row) {
+  if (row.error.is_nothing()) return {};
+  return {row.error,
+          fmt::format("answers for {} recorded {} of {} under {} {} were off by up to {}", row.rows,
+                      row.rows == 1 ? "step" : "steps", asked.family, asked.facts.name,
+                      minor_of(row.release), asked.said(row.error))};
+}
+
+Doubt recorded_around(const AskedRelease& asked, const ReleaseCost& before,
+                      const ReleaseCost& after) {
+  if (after.step.is_nothing()) return {};
+  return {
+      after.step,
+      fmt::format("no step of {} was recorded under {} {}, and from {} to {} they changed by up "
+                  "to {}",
+                  asked.family, asked.facts.name, minor_of(asked.release), minor_of(before.release),
+                  minor_of(after.release), asked.said(after.step))};
+}
+
+/// A release before or after all that the family's steps were recorded under.
+Doubt recorded_elsewhere(const AskedRelease& asked, Rows rows) {
+  const ReleaseCost& usual = usual_cost(asked.facts.package);
+  const bool is_older = !rows.empty() && asked.release < rows.front().release;
+  const std::string none =
+      fmt::format("no step of {} was recorded under {} {} or {} it", asked.family, asked.facts.name,
+                  minor_of(asked.release), is_older ? "before" : "after");
+  if (rows.size() < 2)
+    return {
+        usual.step,
+        fmt::format("{}: of {} recorded steps from one release to the next, 19 of 20 changed by "
+                    "at most {}",
+                    none, usual.rows, asked.said(usual.step))};
+  const auto most = std::ranges::max_element(
+      rows, {}, [&](const ReleaseCost& row) { return asked.bytes(row.step); });
+  if (most->step.is_nothing())
+    return {{}, fmt::format("{}; from one recorded release to the next they did not change", none)};
+  return {
+      most->step,
+      fmt::format("{}; from one recorded release to the next they changed by up to {} (as {} came)",
+                  none, asked.said(most->step), minor_of(most->release))};
+}
+
+bool is_known(const AskedRelease& asked) {
+  const std::span<const Version> recorded = recorded_releases(asked.facts.package);
+  return std::ranges::any_of(recorded, [&](const Version& release) {
+    return release.major == asked.release.major && release.minor == asked.release.minor;
+  });
+}
+
+Doubt doubt_of(const AskedRelease& asked) {
+  const Version& newest = asked.facts.newest;
+  if (asked.release == Version{newest.major, newest.minor}) return {};
+  // torch's kernels are the same for all families: any recorded step compares them.
+  if (asked.facts.package == Package::torch && is_known(asked)) return {};
+  const Rows rows = rows_of(asked);
+  const auto after = std::ranges::lower_bound(rows, asked.release, {}, &ReleaseCost::release);
+  if (after != rows.end() && after->release == asked.release) return recorded_there(asked, *after);
+  if (after != rows.end() && after != rows.begin())
+    return recorded_around(asked, *std::prev(after), *after);
+  return recorded_elsewhere(asked, rows);
 }
 
 /// Nobody here has seen what a release before the oldest known one does where its rules differ.
@@ -61,22 +122,22 @@ void open_above_old_releases(Bounds& bounds, const TrainRecipe& recipe) {
 }  // namespace
 
 void widen_by_releases(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
-                       const DeviceSetup& device) {
-  if (release_warnings(recipe).empty()) return;
+                       const RankReport& rank) {
   open_above_old_releases(bounds, recipe);
-  const LargestChange largest = largest_change(config, recipe, device);
-  if (largest.bytes == 0) {
-    bounds.causes.emplace_back(
-        "a release that is not known is meant: between known ones this step did not change");
-    return;
+  for (const Package package : packages_of(recipe)) {
+    if (release_costs(package).empty()) continue;
+    const Version meant = recipe.release.of(package);
+    const AskedRelease asked{.facts = facts_of(package),
+                             .release = {meant.major, meant.minor},
+                             .family = type_of(config),
+                             .reserved = rank.peak.reserved};
+    const Doubt doubt = doubt_of(asked);
+    if (doubt.why.empty()) continue;
+    const Bytes bytes = asked.bytes(doubt.cost);
+    bounds.low_bytes = std::max<Bytes>(bounds.low_bytes - bytes, 0);
+    bounds.high_bytes += bytes;
+    bounds.causes.push_back(doubt.why);
   }
-  bounds.low_bytes -= largest.bytes;
-  bounds.high_bytes += largest.bytes;
-  bounds.causes.push_back(fmt::format(
-      "a release that is not known is meant: between known ones this step changed by at most {} "
-      "(torch {} and transformers {} to {} and {})",
-      human_bytes(largest.bytes), largest.before.torch.text(), largest.before.transformers.text(),
-      largest.after.torch.text(), largest.after.transformers.text()));
 }
 
 }  // namespace memtape

@@ -7,17 +7,15 @@
 
 #include "base/json_reader.h"
 #include "framework/dialects.h"
-#include "release/recorded_pairs.h"
+#include "release/release_costs.h"
 
 namespace memtape {
 namespace {
 
 /// The newest release with which plain steps were recorded and compared; zero where none were.
 Version newest_recorded(Package package) {
-  const RecordedPair& latest = kRecordedPairs.back();
-  return package == Package::torch          ? latest.torch
-         : package == Package::transformers ? latest.transformers
-                                            : Version{};
+  const std::span<const Version> recorded = recorded_releases(package);
+  return recorded.empty() ? Version{} : recorded.back();
 }
 
 /// Whether plain steps with a release that is newer than those known throughout were recorded, or

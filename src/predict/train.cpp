@@ -28,6 +28,7 @@
 #include "predict/step_trace.h"
 #include "predict/train_warnings.h"
 #include "predict/unmodelled_bounds.h"
+#include "predict/unread_release.h"
 #include "predict/verdict.h"
 #include "report/headline.h"
 
@@ -66,7 +67,7 @@ Result<void> widen(Bounds& bounds, const Config& config, const TrainRecipe& reci
     return done;
   if (auto done = widen_by_evaluation(bounds, config, recipe, device); !done) return done;
   if (auto done = widen_by_routing(bounds, config, recipe, device, peak); !done) return done;
-  widen_by_releases(bounds, config, recipe, device);
+  widen_by_releases(bounds, config, recipe, peak);
   widen_by_not_modelled(bounds, recipe, peak);
   return {};
 }
@@ -133,6 +134,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.device = device_summary(device);
   add_train_warnings(model, recipe, prediction.warnings);
   std::ranges::move(release_warnings(recipe), std::back_inserter(prediction.warnings));
+  if (std::string said = unread_warning(model.config, recipe); !said.empty())
+    prediction.warnings.push_back(std::move(said));
   if (std::string said = compile_warning(recipe); !said.empty())
     prediction.warnings.push_back(std::move(said));
   if (run->statics.managed_bytes > 0)
