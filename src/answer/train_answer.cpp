@@ -79,11 +79,13 @@ Result<OneTraining> predicted(const RawOptions& options, const AskedTraining& as
                               const CommandWords& command, Detail detail, const Outside& outside) {
   const auto& [request, source] = asked;
   const ModelRequest model = asked.model();
-  Result<TrainAnswer> answer = predict_train(model, request.recipe, request.device,
-                                             {.largest = detail.largest,
-                                              .trace = detail.trace,
-                                              .workers = outside.workers(),
-                                              .command = &command});
+  Result<TrainAnswer> answer =
+      predict_train(model, request.recipe, request.device,
+                    {.largest = detail.largest,
+                     .trace = detail.trace,
+                     .advise = !options.output.quiet || !options.html.empty(),
+                     .workers = outside.workers(),
+                     .command = &command});
   if (!answer) return tl::unexpected(named_ways(answer.error(), source));
   std::vector<std::string>& warnings = answer->prediction.warnings;
   warnings.insert(warnings.begin(), source.warnings.begin(), source.warnings.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page knows and shows: a set-up, its answer, and what follows from the two once the sliders rest.
-import {type Answer, type AnyAnswer, type Comparison, type Plan, type Plans, type Refusal, type Rule, isComparison, isExplained, isFits, isPlans} from './answer';
+import {type Advice, type Answer, type AnyAnswer, type Comparison, type Plan, type Plans, type Refusal, type Rule, isComparison, isExplained, isFits, isPlans} from './answer';
 import {Client, isRefused, type Refused} from './core/client';
 import {type Catalog, loadCatalog} from './model/catalog';
 import {Files} from './model/files';
@@ -11,6 +11,7 @@ import type {StepData} from './timeline/step';
 
 const REST = 180;      // milliseconds without a change, after which the rest is worked out
 const MOST_ASKS = 8;   // how often an answer may want more of a file
+const FIGURES = ['--quiet'];  // without advice, which is many answers, while the sliders move
 
 export class Page {
   setup: Setup = $state(copyOf(INITIAL));
@@ -21,6 +22,8 @@ export class Page {
   refusal: Refusal | null = $state.raw(null);
   step: StepData | null = $state.raw(null);
   rules: Rule[] = $state.raw([]);
+  advice: Advice[] = $state.raw([]);
+  adviceIsOld = $state(false);  // of the set-up before, until the sliders rest
   speed: Plan | Refusal | null = $state.raw(null);
   table: Comparison | null = $state.raw(null);
   tableOpen = $state(false);
@@ -64,16 +67,20 @@ export class Page {
     if (asked === this.askedFor) return;
     this.askedFor = asked;
     if (this.setup.gpu) this.lastGpu = this.setup.gpu;
-    this.client.drop('timeline', 'table', 'rules', 'speed');
+    this.client.drop('whole', 'timeline', 'table', 'rules', 'speed');
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.rest(), REST);
-    if (this.shown && !this.isOf(this.shown)) this.shown = this.step = this.speed = null;
+    if (this.shown && !this.isOf(this.shown)) {
+      this.shown = this.step = this.speed = null;
+      this.advice = [];
+    }
     if (this.setup.task === 'explain' && this.evidence.length === 0) {
       this.busy = false;
       return void (this.refusal = this.shown = null);
     }
     this.busy = true;
-    const further = this.question === 'which' ? compareWords(this.setup, this.catalog) : [];
+    this.adviceIsOld = true;
+    const further = this.question === 'which' ? compareWords(this.setup, this.catalog) : this.question === 'fit' ? FIGURES : [];
     if (this.question === 'which' && !this.catalog) return void (this.askedFor = '');  // comes again with the catalog
     void this.ask('answer', [...commandWords(this.setup), ...this.evidenceWords(), ...further]).then(outcome => outcome && this.take(outcome));
   }
@@ -153,12 +160,23 @@ export class Page {
     if (!this.shown) performance.mark('first-answer');
     this.shown = answer as AnyAnswer;
     this.json = text;
+    if (this.answer?.verdict === 'fits') this.advice = [];
+  }
+
+  /** The answer with its advice. */
+  private async askWhole(): Promise<void> {
+    const outcome = await this.ask('whole', commandWords(this.setup));
+    if (!outcome) return;
+    this.advice = isRefused(outcome.answer) ? [] : (outcome.answer as Answer).advice;
+    this.adviceIsOld = false;
+    if (!isRefused(outcome.answer)) this.json = outcome.text;
   }
 
   private rest(): void {
     history.replaceState(null, '', addressOf(this.setup, this.second));
     this.table = null;
     if (this.question !== 'fit') return void (this.step = null);
+    void this.askWhole();
     if (this.tableOpen) void this.compare();
     if (this.setup.task !== 'serve') this.askStep();
     else {
