@@ -8,6 +8,7 @@
 #include "family/parts/forward_arguments.h"
 #include "family/parts/llama_layer.h"
 #include "nn/checkpointing.h"
+#include "nn/layer_stack.h"
 
 namespace memtape::family {
 
@@ -76,8 +77,10 @@ class MambaForCausalLM : public PretrainedModel {
   Tensor run_backbone(const Batch& batch) {
     const Tensor inputs_embeds = embeddings_(batch.input_ids);
     const Tensor attention_mask = Settings::mixer_mask(batch.attention_mask);
-    Tensor hidden_states = inputs_embeds;
-    for (auto& mixer_block : layers_) hidden_states = mixer_block(hidden_states, attention_mask);
+    const Tensor hidden_states = nn::run_layers(
+        layers_, inputs_embeds, 1, [&](auto& mixer_block, std::size_t, const Tensor& x) {
+          return mixer_block(x, attention_mask);
+        });
     return norm_f_(hidden_states);
   }
 
