@@ -77,7 +77,9 @@ Result<FitsAnswer> models_that_fit(const RawOptions& options, const Outside& out
   watch.progress(0, wanted.size());
   outside.workers().share(wanted.size(), [&](std::size_t, std::size_t at) {
     if (watch.stopped()) return;
+    watch.begins(wanted[at]->id);
     found[at] = fitting(*wanted[at], q, outside);
+    watch.ends(wanted[at]->id);
     watch.progress(++done, wanted.size());
   });
   answer.not_asked = wanted.size() - done;

@@ -2,8 +2,12 @@
 // `memtape fits`: which models of the catalog a machine can chat with or train.
 #include "answer/fits.h"
 
-#include <atomic>
 #include <chrono>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,20 +19,52 @@
 namespace memtape::cli {
 namespace {
 
+/// How far the search is, and which model holds it up. Several threads tell.
+class Progress {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void count(std::size_t models, std::size_t of) {
+    const std::scoped_lock lock(mutex_);
+    done_ = models;
+    all_ = of;
+  }
+  void begins(std::string_view id) {
+    const std::scoped_lock lock(mutex_);
+    asked_.push_back({id, Clock::now()});
+  }
+  void ends(std::string_view id) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(asked_, [&](const auto& one) { return one.first == id; });
+  }
+
+  std::string text() const {
+    const std::scoped_lock lock(mutex_);
+    std::string slow;
+    if (!asked_.empty() && Clock::now() - asked_.front().second > kSlow)
+      slow = fmt::format(", now {} whose step is long", asked_.front().first);
+    return fmt::format("{} of {} models{}; ctrl-C shows those so far", done_, all_, slow);
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kSlow{500};
+
+  mutable std::mutex mutex_;
+  std::size_t done_ = 0, all_ = 0;
+  std::vector<std::pair<std::string_view, Clock::time_point>> asked_;  // the longest first
+};
+
 int run_fits(const Words& words, Terminal& terminal) {
   const Result<answer::FitsAnswer> answer = [&] {
     const Interruptible interruptible;
-    std::atomic<std::size_t> done = 0, all = 0;
-    const WaitingLine line(terminal, true, [&](std::chrono::seconds) {
-      return fmt::format("{} of {} models; ctrl-C shows those so far", done.load(), all.load());
-    });
-    return answer::models_that_fit(answer::asked_of(words), outside_process(),
-                                   {.progress =
-                                        [&](std::size_t models, std::size_t of) {
-                                          done = models;
-                                          all = of;
-                                        },
-                                    .stopped = Interruptible::is_stopped});
+    Progress progress;
+    const WaitingLine line(terminal, true, [&](std::chrono::seconds) { return progress.text(); });
+    return answer::models_that_fit(
+        answer::asked_of(words), outside_process(),
+        {.progress = [&](std::size_t done, std::size_t of) { progress.count(done, of); },
+         .begins = [&](std::string_view id) { progress.begins(id); },
+         .ends = [&](std::string_view id) { progress.ends(id); },
+         .stopped = Interruptible::is_stopped});
   }();
   if (!answer) return terminal.fail(answer.error());
   const OutputOptions output = output_of(words);
