@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "report/largest.h"
 
@@ -60,12 +62,11 @@ std::vector<Pass> passes_of(const Timeline& step) {
     if (!goes_on) passes.push_back({mark.phase, mark.stage, mark.micro_batch});
   }
   // What comes before the first stage's forward, such as the batch, is marked as stage 0's.
-  const std::vector<Pass> all = passes;
+  std::set<std::pair<int, int>> backwards;
+  for (const Pass& p : passes)
+    if (p.phase == Phase::backward) backwards.emplace(p.stage, p.micro_batch);
   std::erase_if(passes, [&](const Pass& p) {
-    return p.phase == Phase::forward && std::ranges::none_of(all, [&](const Pass& other) {
-             return other.phase == Phase::backward && other.stage == p.stage &&
-                    other.micro_batch == p.micro_batch;
-           });
+    return p.phase == Phase::forward && !backwards.contains({p.stage, p.micro_batch});
   });
   return passes;
 }
