@@ -2,6 +2,7 @@
 #include "predict/rank_runs.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -77,19 +78,11 @@ class RankRuns {
         fullest_(options.workers.count) {}
 
   Result<FullestRank> run(std::vector<RankReport>& reports) {
-    for (Wave wave = first_wave(); !wave.empty(); wave = next_wave(wave)) {
-      options_.workers.share(wave.size(), [&](std::size_t worker, std::size_t at) {
-        outcomes_[wave[at]] = run_rank(fullest_[worker], wave[at]);
-      });
-      for (const std::size_t at : wave)
-        if (!*outcomes_[at]) return tl::unexpected(outcomes_[at]->error());
-      FullestRank& so_far = *fullest().rank;
-      if (options_.until_too_large && is_too_large(so_far.play.highest.reserved)) break;
-      if (options_.until_tight && is_tight(so_far)) {
-        so_far.is_tight = true;
-        break;
-      }
-    }
+    const Wave first = first_wave();
+    Result<bool> goes_on = run_wave(likely_fullest(first));
+    for (Wave wave = first; goes_on && *goes_on && !wave.empty(); wave = next_wave(wave))
+      goes_on = run_wave(wave);
+    if (!goes_on) return tl::unexpected(goes_on.error());
     for (std::optional<Result<RankReport>>& outcome : outcomes_)
       if (outcome) add_report(reports, std::move(**outcome));
     put_in_order(reports);
@@ -97,6 +90,26 @@ class RankRuns {
   }
 
  private:
+  /// Classes that run side by side, by their indices.
+  using Wave = std::vector<std::size_t>;
+
+  /// Runs those that have not run, and says whether others are to be run, too.
+  Result<bool> run_wave(Wave wave) {
+    std::erase_if(wave, [this](std::size_t at) { return outcomes_[at].has_value(); });
+    if (wave.empty()) return true;
+    options_.workers.share(wave.size(), [&](std::size_t worker, std::size_t at) {
+      outcomes_[wave[at]] = run_rank(fullest_[worker], wave[at]);
+    });
+    for (const std::size_t at : wave)
+      if (!*outcomes_[at]) return tl::unexpected(outcomes_[at]->error());
+    Candidate& fullest_so_far = fullest();
+    FullestRank& so_far = *fullest_so_far.rank;
+    if (options_.until_too_large && is_too_large(so_far.play.highest.reserved)) return false;
+    const bool is_known = std::exchange(judged_, fullest_so_far.at) == fullest_so_far.at;
+    so_far.is_tight = options_.until_tight && !is_known && is_tight(so_far);
+    return !so_far.is_tight;
+  }
+
   /// The fullest of those that one worker ran.
   struct Candidate {
     std::optional<FullestRank> rank;
@@ -131,9 +144,6 @@ class RankRuns {
     return play.before.out_of_memory || play.step.out_of_memory;
   }
 
-  /// Classes that run side by side, by their indices.
-  using Wave = std::vector<std::size_t>;
-
   /// All; or, of those whose layers are alike, one of those with the most in flight.
   Wave first_wave() const {
     Wave wave;
@@ -143,6 +153,14 @@ class RankRuns {
           (!has_fuller_kin(at) && known.insert(classes_[at].layers_alike).second))
         wave.push_back(at);
     return wave;
+  }
+
+  /// Of the first wave the one that runs before the others, where it may end the run.
+  Wave likely_fullest(const Wave& first) const {
+    if (!options_.until_too_large || !options_.likely_stage) return {};
+    const auto found = std::ranges::find(first, *options_.likely_stage,
+                                         [this](std::size_t at) { return classes_[at].stage; });
+    return found == first.end() ? Wave() : Wave{*found};
   }
 
   bool has_fuller_kin(std::size_t at) const {
@@ -168,7 +186,8 @@ class RankRuns {
         const torch::RankClass& other = classes_[at];
         if (outcomes_[at] || other.layers_alike != one.layers_alike) continue;
         const bool is_less = next >= 0 && other.in_flight == next && is_first_of_its_kind(at);
-        if (other.in_flight == one.in_flight || is_less) wave.push_back(at);
+        const bool is_equal = other.in_flight == one.in_flight && may_have_fuller_equal(ran);
+        if (is_equal || is_less) wave.push_back(at);
       }
     }
     return wave;
@@ -191,6 +210,20 @@ class RankRuns {
     const Levels& most = fullest().rank->play.highest;
     const Bytes added = most.reserved - most.requested;
     return (*outcomes_[at])->peak.requested + added > most.requested;
+  }
+
+  /// Its equals differ in how the optimizer's shards are cut, as those with the most in flight do:
+  /// twice of what these lie apart is allowed for.
+  bool may_have_fuller_equal(std::size_t at) {
+    Bytes most = 0, least = std::numeric_limits<Bytes>::max();
+    for (std::size_t one = 0; one < classes_.size(); ++one) {
+      if (classes_[one].layers_alike != classes_[at].layers_alike || has_fuller_kin(one)) continue;
+      if (!outcomes_[one]) return true;
+      most = std::max(most, (*outcomes_[one])->peak.reserved);
+      least = std::min(least, (*outcomes_[one])->peak.reserved);
+    }
+    return (*outcomes_[at])->peak.reserved + 2 * (most - least) >=
+           fullest().rank->play.highest.reserved;
   }
 
   Result<RankReport> run_rank(Candidate& fullest, std::size_t at) const {
@@ -230,6 +263,7 @@ class RankRuns {
   const std::vector<torch::RankClass> classes_;
   std::vector<std::optional<Result<RankReport>>> outcomes_;  ///< by class; none if it was left out
   std::vector<Candidate> fullest_;                           ///< by worker
+  std::optional<std::size_t> judged_;                        ///< the class that is_tight saw last
 };
 
 }  // namespace

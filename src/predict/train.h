@@ -55,6 +55,8 @@ struct PredictOptions {
   /// Nor are they after some that would not fit if all else took the most that it may. Then the
   /// answer says that the step may not fit, and has no bounds.
   bool until_tight = false;
+  /// A rank of this stage runs before the others: one that may end the run.
+  std::optional<int> likely_stage = {};
   Workers workers = {};                   ///< who run the ranks, and try what would fit
   const CommandWords* command = nullptr;  ///< without it there is no advice
 };
