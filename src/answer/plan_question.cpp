@@ -227,7 +227,7 @@ class Fields {
     field.reading = {request.values, request.read};
     const auto like = setup_like(field);
     if (!like) return tl::unexpected(like.error());
-    field.clock = std::make_unique<plan::PlanClock>(*field.job, *question_.clock, *like);
+    field.clock = std::make_unique<plan::PlanClock>(*field.job, question_.clock, *like);
     question_.fields.push_back(std::move(field));
     return {};
   }
@@ -270,7 +270,7 @@ class Fields {
     auto shape = time::model_shape(config_, built);
     if (!shape) return tl::unexpected(shape.error());
     if (!asked_.names_per_node) asked_.per_node = machine->gpus_per_node;
-    question_.clock = std::make_unique<time::StepClock>(std::move(*shape), *machine);
+    question_.clock = std::make_shared<const time::StepClock>(std::move(*shape), *machine);
     return {};
   }
 

@@ -18,7 +18,7 @@ namespace memtape::answer {
 struct PlanQuestion {
   std::vector<plan::Field> fields;
   DeviceSetup device;
-  std::unique_ptr<time::StepClock> clock;  ///< all fields use it
+  std::shared_ptr<const time::StepClock> clock;  ///< all fields use it
   plan::SearchOptions search;
   std::vector<std::string> notes;  ///< the frameworks that were left out, and what was assumed
 };

@@ -2,6 +2,8 @@
 // Clock: how long a step of a candidate takes, as precisely as a search needs it.
 #pragma once
 
+#include <memory>
+
 #include "plan/candidate.h"
 #include "report/plan_answer.h"
 
@@ -18,6 +20,8 @@ struct Timing {
 class Clock {
  public:
   virtual ~Clock() = default;
+  /// One that says the same and may be asked by another thread.
+  virtual std::unique_ptr<Clock> another() const = 0;
   /// The seconds by which candidates are sorted.
   virtual double seconds(const Candidate& candidate) const = 0;
   /// The seconds with their range and their parts.

@@ -29,15 +29,16 @@ Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedVal
              {.until_too_large = at_most.has_value(), .at_most = at_most, .workers = workers_});
 }
 
-std::vector<Result<Confirmed>> Confirmation::until_too_large(
-    std::span<const Result<TrainRecipe>> layouts, bool until_tight) const {
+std::vector<Result<Confirmed>> Confirmation::until_too_large(std::span<const Asked> layouts,
+                                                             bool until_tight) const {
   std::vector<std::optional<Result<Confirmed>>> found(layouts.size());
   const bool is_for_each = layouts.size() < workers_.count;
   workers_.share(layouts.size(), [&](std::size_t, std::size_t at) {
-    const Result<TrainRecipe>& recipe = layouts[at];
+    const auto& [recipe, likely_stage] = layouts[at];
     if (recipe)
       found[at] = ask(*recipe, {.until_too_large = true,
                                 .until_tight = until_tight,
+                                .likely_stage = likely_stage,
                                 .workers = is_for_each ? workers_ : Workers()});
     else
       found[at] = tl::unexpected(recipe.error());

@@ -51,7 +51,11 @@ class Confirmation {
   /// The same, but no more ranks are run once one needs more than the device has. A layout that
   /// fits well was answered for every rank. Several are answered side by side. `until_tight`: one
   /// that cannot fit well is not run further (PredictOptions).
-  std::vector<Result<Confirmed>> until_too_large(std::span<const Result<TrainRecipe>> layouts,
+  struct Asked {
+    Result<TrainRecipe> layout;
+    std::optional<int> likely_stage;  ///< the one that is likely the fullest runs first
+  };
+  std::vector<Result<Confirmed>> until_too_large(std::span<const Asked> layouts,
                                                  bool until_tight) const;
   /// Answers for one rank. If that rank does not fit, neither does the layout.
   Result<Confirmed> one_rank(const Reading& reading, const NamedValues& layout,

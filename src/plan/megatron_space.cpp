@@ -157,7 +157,11 @@ class MegatronSpace : public Space {
   }
 
   double close_floor(const Candidate& c) const override {
-    return fullest_stage(c, {.load = LayerCosts::Load::as_asked});
+    return fullest_stage(c, {.load = LayerCosts::Load::as_asked}).bytes;
+  }
+
+  std::optional<int> likely_stage(const Candidate& c) const override {
+    return fullest_stage(c, {.load = LayerCosts::Load::as_asked}).stage;
   }
 
   /// What twice the share of tokens keeps, and, where the program does what is not modelled, as
@@ -167,7 +171,8 @@ class MegatronSpace : public Space {
     const bool is_twice = spreads && job_.recipe.expert_load.is_balanced();
     return fullest_stage(c,
                          {.load = is_twice ? LayerCosts::Load::twice : LayerCosts::Load::as_asked,
-                          .adds_step = !settled_.not_modelled.empty()});
+                          .adds_step = !settled_.not_modelled.empty()})
+        .bytes;
   }
 
  private:
@@ -260,13 +265,20 @@ class MegatronSpace : public Space {
     bool adds_step = false;  ///< what an even share keeps counts once more
   };
 
+  struct FullestStage {
+    std::optional<int> stage;
+    double bytes = 0.0;
+  };
+
   /// Its layers, and what the micro-batches in flight keep of them.
-  double fullest_stage(const Candidate& c, const Counted& counted) const {
+  FullestStage fullest_stage(const Candidate& c, const Counted& counted) const {
     const Stages& stages = stages_of(c.sizes.pp, c.sizes.vpp);
-    double most = floor(c);
-    for (std::size_t stage = 0; stage < stages.size(); ++stage)
-      most = std::max(most, stage_floor(c, stages, static_cast<std::int64_t>(stage), counted));
-    return most;
+    FullestStage fullest{.stage = {}, .bytes = floor(c)};
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+      const double bytes = stage_floor(c, stages, static_cast<std::int64_t>(stage), counted);
+      if (bytes > fullest.bytes) fullest = {static_cast<int>(stage), bytes};
+    }
+    return fullest;
   }
 
   struct Stage {

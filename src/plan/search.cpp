@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <span>
 
 #include <fmt/format.h>
@@ -26,8 +27,12 @@ constexpr auto kObjectives =
 constexpr std::size_t kOfOthers = 2;
 /// Nor of those that may not fit, or fit only while cached segments go back in every step.
 constexpr std::size_t kOfTight = 2;
-/// So many plans are answered at once while none fits.
+/// So many plans are timed by a worker before it takes others.
+constexpr std::size_t kTimedAtOnce = 256;
+/// So many plans are answered at once.
 constexpr std::size_t kMostAhead = 4;
+/// And so many are looked through for them, since bounds take time, too.
+constexpr std::size_t kLookedThrough = 32;
 
 struct Entry {
   const Field* field = nullptr;
@@ -79,14 +84,27 @@ class Search {
       Points points = points_of(*field.space, *field.job);
       if (points.all.empty() && (why.empty() || points.depth > depth))
         why = std::move(points.deepest), depth = points.depth;
-      for (Candidate& c : points.all) {
-        c.seconds = field.clock->seconds(c);
-        entries_.push_back({&field, c, field.space->floor(c)});
-      }
+      time_all(points.all, *field.clock);
+      for (const Candidate& c : points.all) entries_.push_back({&field, c, field.space->floor(c)});
     }
     answer_.screened = static_cast<std::int64_t>(entries_.size());
     if (!entries_.empty()) return {};
     return bad_input(why.empty() ? "nothing is left to plan" : why, "no plan is possible", "");
+  }
+
+  /// Each worker has a clock of its own.
+  void time_all(std::vector<Candidate>& candidates, const Clock& clock) const {
+    const std::size_t pieces = (candidates.size() + kTimedAtOnce - 1) / kTimedAtOnce;
+    std::vector<std::unique_ptr<Clock>> others(options_.workers.count);
+    options_.workers.share(pieces, [&](std::size_t worker, std::size_t piece) {
+      if (worker > 0 && !others[worker]) others[worker] = clock.another();
+      const Clock& own = worker > 0 ? *others[worker] : clock;
+      const std::size_t from = piece * kTimedAtOnce;
+      for (Candidate& c : std::span(candidates)
+                              .subspan(from)
+                              .first(std::min(kTimedAtOnce, candidates.size() - from)))
+        c.seconds = own.seconds(c);
+    });
   }
 
   double key(const Entry& e) const {
@@ -180,7 +198,7 @@ class Search {
       const bool is_out = is_bounded_out(entry) || is_left_out(entry);
       answer_.bounded += is_out;
       if (is_out) note_out(entry);
-      const std::size_t fitting = is_out ? 0 : confirm(entry);
+      const std::size_t fitting = is_out ? 0 : confirm(entry, quota - of_tier);
       if (fitting == 0) add_lighter(entry);
       of_tier += fitting;
     }
@@ -218,17 +236,18 @@ class Search {
   }
 
   /// 1 where the plan fits.
-  std::size_t confirm(const Entry& entry) {
+  std::size_t confirm(const Entry& entry, std::size_t wanted) {
     const NamedValues layout = entry.field->space->layout(entry.candidate);
     ++answer_.confirmed;
-    Result<Confirmed> exactly = answer_to(entry);
-    ahead_ = exactly && exactly->fits ? 1 : std::min(ahead_ * 2, kMostAhead);
+    Result<Confirmed> exactly = answer_to(entry, wanted);
+    ahead_ = std::min(ahead_ * 2, kMostAhead);
     if (!exactly) {
       if (refused_.empty()) refused_ = exactly.error().line();
       return 0;
     }
     if (!exactly->fits) return refuse(entry, *exactly);
     if (!exactly->fits_well() && tight_ >= kOfTight) return 0;
+    ahead_ = exactly->fits_well() ? kMostAhead : 1;
     if (exactly->gives_back()) {
       exactly = confirmation_.all_ranks(entry.field->reading, layout);
       if (!exactly) return 0;
@@ -245,23 +264,27 @@ class Search {
     return fits_well ? 1 : 0;
   }
 
-  /// Where plans were refused the next ones are answered beside it.
-  Result<Confirmed> answer_to(const Entry& entry) {
+  /// The next ones are answered beside it, as many as are still wanted; but one by one while those
+  /// that fit badly are found, since others are then left out.
+  Result<Confirmed> answer_to(const Entry& entry, std::size_t wanted) {
     if (!answered_.contains(&entry)) {
       std::vector<const Entry*> asked;
-      std::vector<Result<TrainRecipe>> recipes;
-      const std::size_t most = std::min(ahead_, options_.workers.count);
+      std::vector<Confirmation::Asked> layouts;
+      const std::size_t most = options_.workers.count > 1 ? std::min(wanted, ahead_) : 1;
       Place place{next_, 0};
+      std::size_t looked_through = 0;
       for (const Entry* one = &entry; one && asked.size() < most; one = take(place)) {
+        if (++looked_through > kLookedThrough) break;
         if (tier(one->candidate) != tier(entry.candidate)) break;
         if (one != &entry && (answered_.contains(one) || is_bounded_out(*one) || is_left_out(*one)))
           continue;
         asked.push_back(one);
-        recipes.push_back(
-            confirmation_.recipe(one->field->reading, one->field->space->layout(one->candidate)));
+        const Space& space = *one->field->space;
+        layouts.push_back({confirmation_.recipe(one->field->reading, space.layout(one->candidate)),
+                           space.likely_stage(one->candidate)});
       }
       std::vector<Result<Confirmed>> answers =
-          confirmation_.until_too_large(recipes, tight_ >= kOfTight);
+          confirmation_.until_too_large(layouts, tight_ >= kOfTight);
       for (std::size_t i = 0; i < asked.size(); ++i)
         answered_.emplace(asked[i], std::move(answers[i]));
     }

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ class Space {
   virtual double floor(const Candidate& candidate) const = 0;
   /// The same bound from small runs, which take longer and give a tighter bound.
   virtual double close_floor(const Candidate& candidate) const { return floor(candidate); }
+  /// The stage of the pipeline that is likely the fullest, where that is known.
+  virtual std::optional<int> likely_stage(const Candidate&) const { return {}; }
   /// A bound from small runs of where the bounds of what it needs end: if that is above the GPU's
   /// memory, it does not fit well.
   virtual double upper_floor(const Candidate& candidate) const { return close_floor(candidate); }

@@ -49,8 +49,13 @@ time::TrainSetup PlanClock::setup(const Candidate& c) const {
   return setup;
 }
 
+std::unique_ptr<Clock> PlanClock::another() const {
+  auto clock = std::make_shared<const time::StepClock>(clock_->shape(), clock_->machine());
+  return std::make_unique<PlanClock>(job_, std::move(clock), like_);
+}
+
 Timing PlanClock::timing(const Candidate& candidate) const {
-  const time::StepTime t = clock_.train(setup(candidate));
+  const time::StepTime t = clock_->train(setup(candidate));
   Timing timing;
   timing.seconds = {t.seconds.low, t.seconds.mid, t.seconds.high};
   timing.tokens_per_second = t.tokens_per_second;
@@ -64,7 +69,7 @@ Timing PlanClock::timing(const Candidate& candidate) const {
 std::vector<PlanStage> PlanClock::stages(const Candidate& candidate) const {
   if (candidate.sizes.pp <= 1) return {};
   std::vector<PlanStage> stages(static_cast<std::size_t>(candidate.sizes.pp));
-  for (const time::PipelineSlot& slot : clock_.train(setup(candidate), true).timeline)
+  for (const time::PipelineSlot& slot : clock_->train(setup(candidate), true).timeline)
     stages.at(static_cast<std::size_t>(slot.stage))
         .passes.push_back({.is_backward = slot.kind != 'F', .start = slot.start, .end = slot.end});
   for (PlanStage& stage : stages) std::ranges::sort(stage.passes, {}, &PlanStage::Pass::start);

@@ -123,6 +123,40 @@ TEST_P(SmallSpaces, HoldNothingFasterThanWhatIsFound) {
   EXPECT_GT(points, 20U);
 }
 
+/// What an answer says, in words.
+std::string said_by(const PlanAnswer& answer) {
+  std::string said = fmt::format("{} screened, {} bounded, {} run\n", answer.screened,
+                                 answer.bounded, answer.confirmed);
+  for (const PlanRow& plan : answer.plans)
+    said += fmt::format("{}: {} s, {} bytes on rank {}\n", plan.words, plan.step_seconds.mid,
+                        plan.peak_device_bytes.value_or(0), plan.peak_rank);
+  for (const WhyNot& other : answer.why_not)
+    said += fmt::format("not {}: {} bytes on rank {}\n", other.plan.words, other.missing_bytes,
+                        other.rank);
+  return said;
+}
+
+TEST_P(SmallSpaces, AreAnsweredAlikeByAnyNumberOfWorkers) {
+  const answer::Handed outside({}, GetParam().config, {}, {});
+  const Config config = *Config::parse(GetParam().config, "config.json");
+  const ModelRequest model{.id = "small", .config = config};
+  std::string by_one;
+  for (const std::size_t count : {1, 2, 7}) {
+    auto raw = options();
+    raw.values.back().second = "4";
+    auto question = answer::plan_question(raw, config, outside);
+    ASSERT_TRUE(question) << question.error().line();
+    question->search.workers = {count, [count](std::size_t pieces, const Workers::Work& work) {
+                                  for (std::size_t piece = 0; piece < pieces; ++piece)
+                                    work(piece % count, piece);
+                                }};
+    const auto found = search_plans(question->fields, model, question->device, question->search);
+    ASSERT_TRUE(found) << found.error().line();
+    if (count == 1) by_one = said_by(*found);
+    EXPECT_EQ(said_by(*found), by_one) << count << " workers";
+  }
+}
+
 constexpr Bytes operator""_MB(unsigned long long n) { return static_cast<Bytes>(n) << 20; }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallSpaces,
