@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "base/typed_number.h"
 
@@ -18,6 +19,12 @@ constexpr auto kOfMemtape = std::to_array<std::string_view>(
     {"--gpu", "--gpu-memory-bytes", "--context-bytes", "--json", "--html"});
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+std::optional<bool> on_or_off(std::string_view word) {
+  const std::string text = lower_case(std::string(word));
+  if (text == "true") return true;
+  return text == "false" ? std::optional(false) : std::nullopt;
+}
 
 /// A word that starts a flag; "-1" and "-" are values.
 bool starts_flag(std::string_view word) {
@@ -108,9 +115,25 @@ class FlagReader {
     return unknown(word.substr(0, equals), equals != std::string::npos);
   }
 
+  /// The value of a switch, as its own word's end or as the next word.
+  std::optional<bool> value_of_switch(const std::string* word, std::size_t from) {
+    if (!style_.truths) return std::nullopt;
+    if (word) return on_or_off(std::string_view(*word).substr(from));
+    const auto on = at_ < words_.size() ? on_or_off(words_[at_]) : std::nullopt;
+    if (on) ++at_;
+    return on;
+  }
+
+  void turn(const Flag& flag, bool on) {
+    const Flag* meant = on ? &flag : exactly(fmt::format("--no-{}", flag.name.substr(2)));
+    if (meant) read_.given.push_back({.flag = meant, .values = {}});
+  }
+
   /// The values of `flag`; the first may be part of its own word, from `from` on.
   Result<void> values(const Flag& flag, const std::string* word, std::size_t from) {
     GivenFlag given{.flag = &flag, .values = {}};
+    if (flag.arity == Arity::none && flag.name.starts_with("--"))
+      if (const auto on = value_of_switch(word, from)) return turn(flag, *on), Result<void>{};
     if (word) {
       if (flag.arity == Arity::none)
         return bad_input(fmt::format("{} takes no value", flag.name), std::string(style_.program));

@@ -69,6 +69,8 @@ struct FlagStyle {
   bool prefixes = true;          ///< a prefix of only one name stands for it
   bool underscores_are_dashes = true;  ///< --nproc_per_node is --nproc-per-node
   bool attached_values = true;         ///< -n4 is -n 4
+  /// A switch may have a value, "--flag=false" or "--flag True": false is its --no- name, or nothing.
+  bool truths = false;
   bool unknown_pass = false;  ///< together with the word that follows, unless that is a flag
 };
 

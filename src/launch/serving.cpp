@@ -120,6 +120,7 @@ Result<Translation> translate(const ServerProgram& server, const LaunchCommand& 
                                              {.program = name,
                                               .prefixes = server.is_python,
                                               .attached_values = server.is_python,
+                                              .truths = server.is_python,
                                               .unknown_pass = true});
   if (!typed) return tl::unexpected(typed.error());
   const ReadFlags variables = server.variables ? server.variables(command) : ReadFlags{};

@@ -14,6 +14,33 @@ inline constexpr Change kVllmEngineIsV1{
     "batch is a whole prompt and whose graphs are not counted.",
     "vllm/envs.py:VLLM_USE_V1"};
 
+inline constexpr Change kVllmChunksLongPrompts{
+    Package::vllm,
+    {0, 5, 3},
+    "The V0 engine cuts prompts of models for more than 32,768 tokens into chunks; before, a batch "
+    "holds the longest prompt whole.",
+    "vllm/engine/arg_utils.py:EngineArgs.create_engine_config (use_long_context)"};
+
+inline constexpr Change kVllmLeavesImagesWhole{
+    Package::vllm,
+    {0, 6, 3},
+    "The V0 engine cuts no prompts of models with images, and their batches hold 5,120 tokens at "
+    "least; before, they were cut as others.",
+    "vllm/engine/arg_utils.py:EngineArgs.create_engine_config (is_multimodal_model)"};
+
+inline constexpr Change kVllmChunksBy2048{
+    Package::vllm,
+    {0, 6, 5},
+    "The V0 engine's chunks are of 2,048 tokens; before, of 512.",
+    "vllm/config.py:SchedulerConfig.__post_init__"};
+
+inline constexpr Change kVllmCountsWhatIsAllocated{
+    Package::vllm,
+    {0, 6, 4},
+    "The V0 engine's worker counts the most that was allocated; before, what the device had less "
+    "of after the profile run, with what the allocator kept.",
+    "vllm/worker/worker.py:Worker.determine_num_available_blocks (peak_memory)"};
+
 inline constexpr Change kVllmRunsDenseModelsOnV2{
     Package::vllm,
     {0, 25, 1},

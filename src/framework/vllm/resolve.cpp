@@ -15,6 +15,7 @@
 #include "framework/vllm/pooling.h"
 #include "framework/vllm/refusals.h"
 #include "framework/vllm/speculation.h"
+#include "framework/vllm/v0_batch.h"
 #include "ghost/device_traits.h"
 #include "model/config_overrides.h"
 #include "model/stored_dtype.h"
@@ -173,25 +174,16 @@ Runner runner_of(const ServeOptions& options, const Config& config, const Settin
   return second ? Runner::v2 : Runner::v1;
 }
 
-/// The V0 engine's batch: a whole prompt, or with models of long contexts a chunk
-/// (EngineArgs.create_engine_config of 0.7).
-bool is_long_for_v0(const Settings& s) {
-  constexpr std::int64_t kLongContext = 32768;
-  return s.max_model_len > kLongContext;
-}
-BatchDefaults v0_defaults(const Settings& s) {
-  constexpr std::int64_t kChunk = 2048, kRequests = 256, kPooled = 32768;
-  if (s.pooling) return {std::max(s.max_model_len, kPooled), kRequests};
-  return {is_long_for_v0(s) ? kChunk : std::max(s.max_model_len, kChunk), kRequests};
-}
-
-Result<void> read_batch(const ServeOptions& options, Settings& s) {
+Result<void> read_batch(const ServeOptions& options, const Config& config, Settings& s) {
   constexpr std::array<std::string_view, 2> kContexts{"llm", "api-server"};
   const Result<std::size_t> context = options.choice("usage-context", kContexts, kContexts[1]);
   if (!context) return tl::unexpected(context.error());
   s.is_api_server = *context == 1;
+  constexpr std::int64_t kRequestsOfV0 = 256;
+  const bool is_v0 = s.runner == Runner::v0;
+  const V0Batch v0 = v0_batch(options, config, s);
   const BatchDefaults defaults =
-      s.runner == Runner::v0 ? v0_defaults(s) : batch_defaults(s.device, s.is_api_server);
+      is_v0 ? BatchDefaults{v0.tokens, kRequestsOfV0} : batch_defaults(s.device, s.is_api_server);
   constexpr IntegerRange kRange{1, std::int64_t{1} << 24};
   const bool given_tokens = options.has("max-num-batched-tokens");
   const auto tokens = options.integer("max-num-batched-tokens", defaults.tokens, kRange);
@@ -199,7 +191,7 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
   const auto requests = options.integer("max-num-seqs", defaults.requests, kRange);
   if (!requests) return tl::unexpected(requests.error());
   s.max_num_batched_tokens = *tokens;
-  s.samples_in_profile = s.runner != Runner::v0 || s.pooling || !is_long_for_v0(s);
+  s.samples_in_profile = !is_v0 || s.pooling || !v0.chunks;
   s.max_num_seqs = *requests;
   // A default for the requests gives way to the tokens that were asked for, and the reverse.
   if (!options.has("max-num-seqs")) s.max_num_seqs = std::min(s.max_num_seqs, *tokens);
@@ -553,7 +545,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   s.max_model_len = *length;
   s.fits_length = asks_for_what_fits(options);
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
-  if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
+  if (auto read = read_batch(options, named, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
   if (auto settled = settle_encoder(options, config, s); !settled)
     return tl::unexpected(settled.error());

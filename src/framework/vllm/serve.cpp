@@ -53,12 +53,16 @@ Bytes loaded_bytes(const RankRun& run) {
 }
 
 /// determine_available_memory: recent workers count what the device has less of; older ones what
-/// loading and the profile run allocated, and what grew outside the allocator.
+/// loading and the profile run allocated, and what grew outside the allocator; the first ones what
+/// the allocator kept in place of what was allocated.
 Bytes left_for_cache(const RankRun& run) {
   const StartupFigures& f = run.figures;
   const Bytes beside_graphs = run.requested - run.graphs.estimate;
   if (run.settings.counts_device()) return beside_graphs - f.consumed - f.headroom;
-  return beside_graphs - loaded_bytes(run) - f.torch_peak_increase - outside_growth(run.settings);
+  const Bytes grown = outside_growth(run.settings);
+  if (!run.settings.release.has(changes::kVllmCountsWhatIsAllocated))
+    return beside_graphs - f.peak_reserved - grown;
+  return beside_graphs - loaded_bytes(run) - f.torch_peak_increase - grown;
 }
 
 Result<RankRun> run_rank(const Config& config, const Settings& settings,
@@ -134,6 +138,18 @@ KvCache kv_report(const KvPlan& plan) {
   return cache;
 }
 
+/// The cache is a tensor for each layer of a group, and those that fit lie where loading left parts
+/// of segments free.
+Bytes kept_in_holes(const RankRun& run, const KvPlan& plan) {
+  std::size_t tensors = 0;
+  for (const KvGroupPlan& group : plan.groups) tensors = std::max(tensors, group.layers.size());
+  if (tensors == 0 || plan.bytes() <= 0) return 0;
+  const Bytes each = plan.bytes() / static_cast<Bytes>(tensors);
+  Bytes filled = 0;
+  for (const Bytes hole : run.figures.holes) filled += hole / each;
+  return each * std::min(filled, static_cast<Bytes>(tensors));
+}
+
 ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   ServeRank rank;
   rank.ranks.clear();
@@ -149,9 +165,10 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   const Bytes idle = run.figures.profiled.allocated;
   const Bytes backend = run.settings.attention_workspace;
   const Bytes added = plan.bytes() + run.graphs.pool + backend;
+  const Bytes in_holes = kept_in_holes(run, plan);
   Levels peak;
   peak.allocated = peak.requested = idle + run.transient() + added;
-  peak.reserved = run.reserved() + added;
+  peak.reserved = run.reserved() + added - in_holes;
   rank.peak = peak;
   rank.cuda_graph_bytes = run.graphs.total();
   rank.peak_device_bytes = peak.reserved + run.graphs.executables.usual + rank.non_torch_bytes;
@@ -163,7 +180,7 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   at(Category::activation) = run.transient();
   at(Category::cuda_graph) = rank.cuda_graph_bytes;
   at(Category::workspace) =
-      run.reserved() - run.transient() - run.startup.weights_bytes - repacked + backend;
+      run.reserved() - run.transient() - run.startup.weights_bytes - repacked + backend - in_holes;
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {
       {"weights", run.figures.weights},

@@ -335,6 +335,14 @@ Bytes peak_of(const Timeline& timeline, StartupFigures& figures) {
   return peak;
 }
 
+std::vector<Bytes> holes_of(const CachingAllocator& allocator) {
+  std::vector<Bytes> holes;
+  for (const SegmentView& segment : allocator.segments())
+    for (const memtape::Block* block : segment.blocks)
+      if (!block->allocated) holes.push_back(block->size);
+  return holes;
+}
+
 /// What follows once the model is built.
 void run_built(Worker& worker, Startup& startup) {
   Tape& tape = ghost::session().tape;
@@ -402,6 +410,7 @@ StartupFigures play_startup(const Startup& startup, const Settings& settings) {
   allocator.set_config(device.allocator);
   figures.profiled = until(stages.profiled, stages.settled).final_levels;
   figures.peak_allocated = std::max(peak_of(profile, figures), before);
+  figures.holes = holes_of(allocator);
   const Bytes uncaptured = until(stages.settled, stages.graphs).final_levels.reserved;
   const Bytes captured = until(stages.graphs, stages.graphs_taken).final_levels.reserved;
   if (stages.graphs_taken > stages.graphs) figures.graph_pool = captured - uncaptured;

@@ -61,6 +61,7 @@ struct StartupFigures {
   Bytes torch_peak_increase = 0;  ///< over what was allocated before the profile run
   Bytes graph_pool = 0;           ///< the tensors of the captured graphs
   Bytes headroom = 0;             ///< over what is allocated after it
+  std::vector<Bytes> holes;       ///< free blocks of segments that are in part in use then
   Bytes warm_up = 0;              ///< over what is allocated before the sampler warms up
   std::size_t peak_event = 0;
   BlockSizes sizes;
