@@ -95,7 +95,8 @@ Result<std::optional<ContainerRequest>> container_request(ContainerWords words) 
   if (words.empty()) return std::nullopt;
   const std::string& first = words.front();
   Result<std::optional<ContainerRequest>> request = std::optional<ContainerRequest>();
-  if ((first == "docker" || first == "podman") && words.size() > 1 && words[1] == "compose")
+  if ((first == "docker" || first == "podman" || first == "nerdctl") && words.size() > 1 &&
+      words[1] == "compose")
     request = request_of(words.subspan(2), data::compose_flags(), "docker compose");
   else if (first == "docker-compose" || first == "podman-compose")
     request = request_of(words.subspan(1), data::compose_flags(), "docker compose");

@@ -14,10 +14,14 @@ namespace memtape::launch {
 namespace {
 
 /// --spec-method and its like are fields of --speculative-config
-/// (EngineArgs.create_speculative_config).
+/// (EngineArgs.create_speculative_config), and --speculative-model was before 0.8.3.
 std::vector<std::string> with_short_fields_named(std::vector<std::string> words) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFields{
-      {{"--spec-method", "--speculative-config.method"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFields{
+      {{"--speculative-model", "--speculative-config.model"},
+       {"--speculative_model", "--speculative-config.model"},
+       {"--num-speculative-tokens", "--speculative-config.num_speculative_tokens"},
+       {"--num_speculative_tokens", "--speculative-config.num_speculative_tokens"},
+       {"--spec-method", "--speculative-config.method"},
        {"--spec-model", "--speculative-config.model"},
        {"--spec-tokens", "--speculative-config.num_speculative_tokens"}}};
   for (std::string& word : words)

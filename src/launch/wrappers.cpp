@@ -262,7 +262,8 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"python; python3", data::python_flags, take_python},
     {"sh; bash", data::shell_flags, take_shell},
     {"tools.sh", nullptr, take_llama_tools},
-    {"docker run; podman run; apptainer exec; apptainer run; singularity exec; singularity run",
+    {"docker run; podman run; nerdctl run; apptainer exec; apptainer run; singularity exec; "
+     "singularity run",
      data::docker_flags, take_docker},
     {"hf jobs run", data::hf_jobs_flags, take_docker},
     {"hf jobs uv run", data::hf_jobs_flags, take_plain},
