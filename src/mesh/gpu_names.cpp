@@ -95,6 +95,18 @@ Gpus with_words(const std::string& name) {
   return found;
 }
 
+/// The one that is called by the name and its memory alone: "h100" is h100-80gb, the others of the
+/// name have words of their own. "a100" has two.
+const GpuFacts* plainest(const Gpus& found, std::string_view name) {
+  const GpuFacts* only = nullptr;
+  for (const GpuFacts* gpu : found) {
+    if (gpu->id != fmt::format("{}-{}gb", name, gpu->marketing_gb)) continue;
+    if (only) return nullptr;
+    only = gpu;
+  }
+  return only;
+}
+
 const GpuFacts* only(const Gpus& found) { return found.size() == 1 ? found.front() : nullptr; }
 
 /// A laptop's GPU shares its name with a desktop's and is another chip, mostly with less memory.
@@ -127,7 +139,9 @@ const GpuFacts* gpu_named(std::string_view name) {
     for (const std::string_view sold : names_sold(gpu))
       if (is_named(plain(sold), typed)) return &gpu;
   }
-  if (const GpuFacts* gpu = only(that_begin(typed))) return gpu;
+  const Gpus begun = that_begin(typed);
+  if (const GpuFacts* gpu = only(begun)) return gpu;
+  if (const GpuFacts* gpu = plainest(begun, typed)) return gpu;
   return only(with_words(typed));
 }
 
