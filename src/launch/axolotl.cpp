@@ -102,7 +102,8 @@ void add_adapter(const std::string& dtype, Reading& reading) {
   const GivenSetting* const named = settings.find("lora_target_modules");
   if (named && named->value.kind == YamlNode::Kind::scalar) pattern = std::move(targets.front());
   if (settings.on("lora_target_linear")) targets = {"all-linear"}, pattern.clear();
-  add_lora(reading.members("peft"), targets, pattern, reading);
+  // find_all_linear_names takes packed layers, too, by the names of their classes.
+  add_lora(reading.members("peft"), targets, pattern, reading, settings.on("lora_target_linear"));
   // loaders/model.py, _set_quantization_config
   if (add_loaded_bits({.double_quant = true, .compute_dtype = dtype, .storage = "bfloat16"},
                       reading))

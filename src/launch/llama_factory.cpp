@@ -41,15 +41,20 @@ void add_factory_lora(bool fp16, Reading& reading) {
   JsonObject config = reading.members("peft");
   if (!settings.find("lora_alpha"))
     config.add("lora_alpha", 2.0 * static_cast<double>(settings.whole("lora_rank").value_or(8)));
-  add_lora(std::move(config), targets_of("lora_target", "all-linear", settings), {}, reading);
+  add_lora(std::move(config), targets_of("lora_target", "all-linear", settings), {}, reading,
+           true);  // find_all_linear_modules
   const std::optional<std::int64_t> bits = settings.whole("quantization_bit");
   if (!bits) return;
   if (*bits != 4 && *bits != 8)
     settings.fail(*settings.find("quantization_bit"), "only 4 and 8 bits are modelled", "4");
+  // What is packed is stored in the type that is computed with, so that FSDP can flatten it
+  // (model/model_utils/quantization.py).
+  const std::string dtype = fp16 ? "float16" : "bfloat16";
   add_quantization({.bits = static_cast<int>(*bits),
                     .double_quant = settings.on("double_quantization", true),
                     .type = settings.text("quantization_type").value_or("nf4"),
-                    .compute_dtype = fp16 ? "float16" : "bfloat16"},
+                    .compute_dtype = dtype,
+                    .storage = dtype},
                    reading);
   reading.translation.add("prepare_model_for_kbit_training", "false");
 }

@@ -145,8 +145,8 @@ void add_weights(std::string_view setting, Reading& reading) {
 }
 
 void add_lora(JsonObject config, const std::vector<std::string>& targets, std::string_view pattern,
-              Reading& reading) {
-  const bool all = targets.size() == 1 && targets.front() == "all-linear";
+              Reading& reading, bool finds_names) {
+  const bool all = !finds_names && targets.size() == 1 && targets.front() == "all-linear";
   config.add_json("target_modules", !pattern.empty()  ? json_quoted(pattern)
                                     : targets.empty() ? "null"
                                     : all             ? json_quoted("all-linear")

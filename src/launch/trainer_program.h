@@ -27,8 +27,9 @@ void add_weights(std::string_view setting, Reading& reading);
 
 /// Adds peft's LoraConfig. The targets are empty for peft's own choice, or only "all-linear", or
 /// replaced by one regular expression for whole names.
+/// `finds_names`: the program lists all linear layers itself, packed ones, too.
 void add_lora(JsonObject config, const std::vector<std::string>& targets, std::string_view pattern,
-              Reading& reading);
+              Reading& reading, bool finds_names = false);
 
 /// bitsandbytes' BitsAndBytesConfig.
 struct QuantizationWords {

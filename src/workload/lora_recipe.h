@@ -19,6 +19,7 @@ struct LoraRecipe {
   std::int64_t rank = 8;
   std::vector<std::string> targets;
   std::string target_pattern;  ///< a regular expression for whole names, which replaces targets
+  bool lists_linear = false;   ///< all-linear, by names that the program has found itself
   double dropout = 0.0;
   bool scales = true;  ///< the scale, lora_alpha over r or over its root, is not 1
   /// The value of `bias`: which biases of the model are trained in addition to the adapters.

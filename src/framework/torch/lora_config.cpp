@@ -66,7 +66,11 @@ Result<void> read_dropout(const Config& json, std::string_view name, LoraFields&
 Result<void> read_targets(const Config& json, std::string_view name, LoraFields& lora) {
   if (json.is_null(name)) return {};
   lora.targets.clear();
-  if (json.json(name).front() != '"') return fields::put<&LoraFields::targets>(json, name, lora);
+  if (json.json(name).front() != '"') {
+    const Result<void> put = fields::put<&LoraFields::targets>(json, name, lora);
+    lora.lists_linear = lora.targets.size() == 1 && lora.targets.front() == "all-linear";
+    return put;
+  }
   const std::string text = json.text(name);
   if (text == "all-linear")
     lora.targets = {text};

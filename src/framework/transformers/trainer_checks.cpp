@@ -139,7 +139,8 @@ Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
   if (recipe.lora->use_dora)
     return bad_input("peft refuses DoRA over a packed checkpoint", "--peft",
                      R"("use_dora": false)");
-  if (recipe.lora->targets.size() == 1 && recipe.lora->targets.front() == "all-linear")
+  if (recipe.lora->targets.size() == 1 && recipe.lora->targets.front() == "all-linear" &&
+      !recipe.lora->lists_linear)
     return bad_input("peft takes packed layers for no linear ones", "--peft",
                      "a list of module names as target_modules");
   return {};
