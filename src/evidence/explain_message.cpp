@@ -231,7 +231,10 @@ class MessageReader {
           "what torch has reserved, when it is first used",
           m_.requested ? "a buffer of " + about(*m_.requested) : "its buffers"));
     else
-      finding("no figures in the message: the request was not torch's own allocator's");
+      finding(
+          "no figures in the message: the request was not torch's own allocator's, but for pinned "
+          "host memory (a DataLoader's pin_memory), a context or a graph, or other programs left "
+          "nothing");
     if (!m_.server.empty()) return advise_server(out_, figures_, 0);
     if (m_.wording == ExplainedWording::nccl)
       remedy("NCCL_BUFFSIZE=1048576 NCCL_MAX_NCHANNELS=4",
