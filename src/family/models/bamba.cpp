@@ -11,6 +11,7 @@
 #include "family/parts/llama_layer.h"
 #include "family/parts/mamba2_mixer.h"
 #include "ghost/ops/creation.h"
+#include "release/hybrid_changes.h"
 #include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
@@ -82,6 +83,7 @@ struct BambaParts {
   using DecoderLayer = BambaDecoderLayer;
   static constexpr const char* kNorm = "final_layernorm";
   static constexpr Rotary kRotary = Rotary::after_norm;
+  static constexpr const Change& kMasksSharedSince = changes::kBambaMasksAreShared;
   static Tensor position_ids(const Tensor& x) {
     return ghost::arange(x.size(1), DType::int64).unsqueeze(0);
   }

@@ -8,6 +8,7 @@
 #include "family/parts/hybrid_for_causal_lm.h"
 #include "family/parts/mamba2_mixer.h"
 #include "ghost/ops/creation.h"
+#include "release/hybrid_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -114,6 +115,7 @@ struct FalconH1Parts {
   using DecoderLayer = FalconH1DecoderLayer;
   static constexpr const char* kNorm = "final_layernorm";
   static constexpr Rotary kRotary = Rotary::after_norm;
+  static constexpr const Change& kMasksSharedSince = changes::kBambaMasksAreShared;
   static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
   static void scale_embeddings(Tensor& inputs_embeds) {
     inputs_embeds = inputs_embeds.mul(kFalconMultiplier);

@@ -9,6 +9,7 @@
 #include "family/parts/granite_moe.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/mamba2_mixer.h"
+#include "release/hybrid_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -135,7 +136,9 @@ class GraniteMoeHybridForCausalLM : public PretrainedModel {
     inputs_embeds = inputs_embeds.mul(kMultiplier);
     const Tensor position_ids = position_ids_for(inputs_embeds);
     const Tensor full_attention =
-        create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
+        create_causal_mask({.attention = config_.attention,
+                            .attention_mask = batch.attention_mask,
+                            .shared_since = changes::kGraniteHybridMasksAreShared},
                            inputs_embeds, {});
     const Tensor linear_attention =
         create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));

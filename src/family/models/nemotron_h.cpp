@@ -282,7 +282,8 @@ class NemotronHForCausalLM : public PretrainedModel {
     const Tensor inputs_embeds = embeddings_(batch.input_ids);
     Tensor hidden_states = inputs_embeds;
     const auto [position_ids, full_attention, linear_attention] =
-        hybrid_inputs(config_.attention, batch.attention_mask, inputs_embeds);
+        hybrid_inputs({.attention = config_.attention, .attention_mask = batch.attention_mask},
+                      inputs_embeds, position_ids_for(inputs_embeds));
     std::int64_t layer = 0;
     for (NemotronHBlock& mixer_block : layers_) {
       const BlockType type = config_.block_type(layer++);

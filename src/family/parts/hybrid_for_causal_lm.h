@@ -12,7 +12,8 @@
 //     static void init_weights(layer, settings, dtype);   // _init_weights of the layer's mixer
 //   };
 //
-// It may have register_buffers(layers, settings, dtype), which runs before post_init,
+// It may have kMasksSharedSince, a change before which its model had an _update_causal_mask,
+// register_buffers(layers, settings, dtype), which runs before post_init,
 // scale_embeddings(inputs_embeds) and scale_logits(logits), and kBalancesLoad, if its settings are
 // a MoeConfig whose output_router_logits adds a loss of balance.
 #pragma once
@@ -49,8 +50,11 @@ class HybridModel : public nn::Module<HybridModel<Parts>> {
     Tensor inputs_embeds = embed_tokens(input_ids);
     if constexpr (requires { Parts::scale_embeddings(inputs_embeds); })
       Parts::scale_embeddings(inputs_embeds);
-    const auto [position_ids, full_attention, linear_attention] = hybrid_inputs(
-        config_.attention, given_mask, inputs_embeds, Parts::position_ids(inputs_embeds));
+    const auto [position_ids, full_attention, linear_attention] =
+        hybrid_inputs({.attention = config_.attention,
+                       .attention_mask = given_mask,
+                       .shared_since = masks_shared_since()},
+                      inputs_embeds, Parts::position_ids(inputs_embeds));
     Tensor hidden_states = inputs_embeds;
     CosSin position_embeddings;
     if (rotary_emb_) position_embeddings = (*rotary_emb_)(hidden_states, position_ids);
@@ -65,6 +69,13 @@ class HybridModel : public nn::Module<HybridModel<Parts>> {
   nn::Embedding embed_tokens;
 
  private:
+  static constexpr const Change& masks_shared_since() {
+    if constexpr (requires { Parts::kMasksSharedSince; })
+      return Parts::kMasksSharedSince;
+    else
+      return changes::kMasksAreShared;
+  }
+
   nn::Scope finish_layers(const nn::Scope& scope) {
     if (Parts::kRotary == Rotary::before_norm)
       rotary_emb_.emplace(scope / "rotary_emb", config_.rope);

@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "family/masks/masking.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/forward_arguments.h"
 #include "ghost/ops/comparisons.h"
@@ -547,19 +546,14 @@ Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_
   return {};
 }
 
-HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
-                           const Tensor& inputs_embeds, Tensor position_ids) {
+HybridInputs hybrid_inputs(const MaskRequest& request, const Tensor& inputs_embeds,
+                           Tensor position_ids) {
   HybridInputs made;
   made.position_ids = std::move(position_ids);
-  made.full_attention = create_causal_mask(
-      {.attention = attention, .attention_mask = attention_mask}, inputs_embeds, made.position_ids);
-  made.linear_attention = create_recurrent_attention_mask(attention_mask, inputs_embeds.size(1));
+  made.full_attention = create_causal_mask(request, inputs_embeds, made.position_ids);
+  made.linear_attention =
+      create_recurrent_attention_mask(request.attention_mask, inputs_embeds.size(1));
   return made;
-}
-
-HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
-                           const Tensor& inputs_embeds) {
-  return hybrid_inputs(attention, attention_mask, inputs_embeds, position_ids_for(inputs_embeds));
 }
 
 }  // namespace memtape::family

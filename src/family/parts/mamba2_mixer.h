@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "family/caches/key_value_cache.h"
+#include "family/masks/masking.h"
 #include "family/pretrained.h"
 #include "nn/activations.h"
 #include "nn/convolution.h"
@@ -151,10 +152,7 @@ Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_
 struct HybridInputs {
   Tensor position_ids, full_attention, linear_attention;
 };
-HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
-                           const Tensor& inputs_embeds, Tensor position_ids);
-/// Makes them with the positions that most models use.
-HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
-                           const Tensor& inputs_embeds);
+HybridInputs hybrid_inputs(const MaskRequest& request, const Tensor& inputs_embeds,
+                           Tensor position_ids);
 
 }  // namespace memtape::family
