@@ -7,6 +7,26 @@
 
 namespace memtape::changes {
 
+inline constexpr Change kTextsTieHeads{
+    Package::transformers,
+    {4, 49, 0},
+    "Models of text and images tie their heads where the text's configuration says so; before, "
+    "where the whole one does. They do not in 4.48.3.",
+    "modeling_utils.py:PreTrainedModel.tie_weights"};
+
+inline constexpr Change kWholesTieHeads{
+    Package::transformers,
+    {5, 0, 0},
+    "Models of text and images tie their heads where the whole configuration says so, again.",
+    "modeling_utils.py:PreTrainedModel.get_expanded_tied_weights_keys"};
+
+inline constexpr Change kLlavasHandUseCacheOn{
+    Package::transformers,
+    {5, 0, 0},
+    "LLaVA-NeXT, its video kind and LLaVA-OneVision hand the whole configuration's use_cache on, "
+    "which training unsets; before, None, for which the text model took its own.",
+    "models/llava_next/modeling_llava_next.py:LlavaNextForConditionalGeneration.forward"};
+
 inline constexpr Change kQwenVlKeepsRopeDeltas{
     Package::transformers,
     {4, 47, 0},

@@ -97,7 +97,8 @@ ModelPointer build_gemma3(const Config& c, const ModelOptions& options) {
       .text = Gemma3TextConfig(text, options),
       .use_cache = ghost::has(changes::kGemma2CachesInTraining) && text.boolean("use_cache", true)};
   config.vision.text_hidden_size = config.text.hidden_size;
-  config.text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
+  config.text.tie_word_embeddings =
+      ties_head(c.boolean("tie_word_embeddings", true), config.text.tie_word_embeddings);
   config.replaces_image_token =
       c.integer({"image_token_id", "image_token_index"}, 262144) >= config.text.vocab_size;
   return build_checked<Gemma3>(c, config, options);

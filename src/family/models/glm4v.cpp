@@ -83,9 +83,9 @@ ModelPointer build_glm_vision(const Config& c, const ModelOptions& options,
                                   .text = text,
                                   .use_cache = text_config.boolean("use_cache", true)};
   const bool ties_as_text = type_of(c) != "glm46v";
+  const bool text_ties = text_config.boolean("tie_word_embeddings", false);
   config.text.tie_word_embeddings =
-      c.boolean("tie_word_embeddings", false) ||
-      (ties_as_text && text_config.boolean("tie_word_embeddings", false));
+      ties_head(c.boolean("tie_word_embeddings", false) || (ties_as_text && text_ties), text_ties);
   return build_checked<Model>(c, config, options);
 }
 

@@ -63,7 +63,8 @@ SiglipVisionConfig siglip_vision_config(const Config& c, const ModelOptions& opt
 ModelPointer build_idefics3(const Config& c, const ModelOptions& options) {
   return with_text_model(c, options, "llama", [&]<class Parts>(DecoderConfig text) {
     using Idefics3 = ImageTextToText<Idefics3Vision, DecoderModel<Parts>>;
-    text.tie_word_embeddings = c.boolean("tie_word_embeddings", false);
+    text.tie_word_embeddings =
+        ties_head(c.boolean("tie_word_embeddings", false), text.tie_word_embeddings);
     const typename Idefics3::Settings config{
         .vision = {.tower = siglip_vision_config(c, options),
                    .scale_factor = c.dimension("scale_factor", 2),

@@ -169,7 +169,8 @@ ModelPointer build_internvl(const Config& c, const ModelOptions& options) {
     using InternVL = ImageTextToText<InternVLVision, DecoderModel<Parts>>;
     const InternVLVisionConfig tower(c.object("vision_config"));
     const std::int64_t joined = joined_patches(c);
-    text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
+    text.tie_word_embeddings =
+        ties_head(c.boolean("tie_word_embeddings", true), text.tie_word_embeddings);
     const typename InternVL::Settings config{
         .vision = {.tower = tower,
                    .joined_size = tower.hidden_size * joined * joined,

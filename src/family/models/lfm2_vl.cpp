@@ -98,7 +98,8 @@ ModelPointer build_lfm2_vl(const Config& c, const ModelOptions& options) {
       .use_cache = text.boolean("use_cache", true)};
   config.vision.text_hidden_size = config.text.hidden_size;
   config.text.tie_word_embeddings =
-      c.boolean("tie_embedding", c.boolean("tie_word_embeddings", true));
+      ties_head(c.boolean("tie_embedding", c.boolean("tie_word_embeddings", true)),
+                config.text.tie_word_embeddings);
   return build_checked<Lfm2Vl>(c, config, options);
 }
 

@@ -11,6 +11,7 @@
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/image_tower.h"
 #include "family/parts/text_model.h"
+#include "release/multimodal_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -76,8 +77,9 @@ ModelPointer build_llava_of(const Config& c, const ModelOptions& options, const 
   return with_text_model(c, options, kind.text, [&]<class Parts>(DecoderConfig text) {
     using Llava = ImageTextToText<LlavaVision, DecoderModel<Parts>>;
     const ImageTower::Settings tower = tower_settings(c, options, kind.tower);
-    text.tie_word_embeddings =
-        c.boolean("tie_word_embeddings", false) || (kind.ties_as_text && text.tie_word_embeddings);
+    text.tie_word_embeddings = ties_head(
+        c.boolean("tie_word_embeddings", false) || (kind.ties_as_text && text.tie_word_embeddings),
+        text.tie_word_embeddings);
     const std::int64_t feature_layers = c.has(kind.feature_layers_key)
                                             ? vision_feature_layers(c, kind.feature_layers_key)
                                             : kind.feature_layers;
@@ -90,7 +92,8 @@ ModelPointer build_llava_of(const Config& c, const ModelOptions& options, const 
                    .has_image_newline = kind.has_image_newline},
         .text = text,
         // Handed on, it is the whole configuration's, which training unsets.
-        .use_cache = !kind.has_image_newline && c.object("text_config").boolean("use_cache", true)};
+        .use_cache = !(kind.has_image_newline && ghost::has(changes::kLlavasHandUseCacheOn)) &&
+                     c.object("text_config").boolean("use_cache", true)};
     return build_checked<Llava>(c, config, options);
   });
 }

@@ -55,7 +55,8 @@ template <class Parts>
 ModelPointer build_with(const Config& c, const ModelOptions& options,
                         typename Parts::Settings text) {
   using Mistral3 = ImageTextToText<Mistral3Vision, DecoderModel<Parts>>;
-  text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
+  text.tie_word_embeddings =
+      ties_head(c.boolean("tie_word_embeddings", true), text.tie_word_embeddings);
   const bool text_keeps_cache = c.object("text_config").boolean("use_cache", true);
   const typename Mistral3::Settings config{
       .vision = {.tower = image_tower_settings(c, options, "pixtral"),

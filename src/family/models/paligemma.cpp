@@ -64,7 +64,8 @@ template <class Parts>
 ModelPointer build_over_gemma(const Config& c, const ModelOptions& options,
                               typename Parts::Settings text) {
   using PaliGemma = ImageTextToText<PaliGemmaVision, DecoderModel<PaliGemmaParts<Parts>>>;
-  text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
+  text.tie_word_embeddings =
+      ties_head(c.boolean("tie_word_embeddings", true), text.tie_word_embeddings);
   const typename PaliGemma::Settings config{
       .vision = {.tower = SiglipVisionConfig(c.object("vision_config"), options),
                  .projection_dim = c.dimension("projection_dim", 2048)},

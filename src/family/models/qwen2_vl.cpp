@@ -90,7 +90,9 @@ ModelPointer build_with_tower(const Config& c, const ModelOptions& options, Qwen
   Qwen2VL::Settings config{.vision = QwenVisionConfig(c.object("vision_config"), tower),
                            .text = text_config(text, options),
                            .use_cache = text_caches(text)};
-  if (c.boolean("tie_word_embeddings", false)) config.text.tie_word_embeddings = true;
+  config.text.tie_word_embeddings =
+      ties_head(c.boolean("tie_word_embeddings", false) || config.text.tie_word_embeddings,
+                config.text.tie_word_embeddings);
   return build_checked<Qwen2VL>(c, config, options);
 }
 

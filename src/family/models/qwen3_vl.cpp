@@ -55,7 +55,8 @@ ModelPointer build_qwen3_vl_of(const Config& c, const ModelOptions& options) {
       .vision = QwenVisionConfig(c.object("vision_config"), QwenTower::qwen3_vl),
       .text = TextConfig(text, options),
       .use_cache = text.boolean("use_cache", true)};
-  config.text.tie_word_embeddings = c.boolean("tie_word_embeddings", false);
+  config.text.tie_word_embeddings =
+      ties_head(c.boolean("tie_word_embeddings", false), config.text.tie_word_embeddings);
   return build_checked<Model>(c, config, options);
 }
 

@@ -9,8 +9,15 @@
 #include "family/parts/decoder.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/pointwise.h"
+#include "release/multimodal_changes.h"
 
 namespace memtape::family {
+
+/// Whether the head is the embedding's table, of what the whole configuration and its text's say.
+inline bool ties_head(bool whole, bool text) {
+  return ghost::has(changes::kTextsTieHeads) && !ghost::has(changes::kWholesTieHeads) ? text
+                                                                                      : whole;
+}
 
 /// `Vision` is made with (scope of `model`, vision settings). It may name the language model's
 /// module in `kLanguageModel`.
