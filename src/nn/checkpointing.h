@@ -41,21 +41,43 @@ class GradientCheckpointingLayer : public Module<Self> {
   template <class Other>
   static void forget(Other&) {}  // no tensor itself: it stays in the context
 
-  /// A layer that also returns the weights of its attention. Those of the forward belong to the
-  /// caller; those of the second run go with that run.
+  /// A layer that hands the weights of its attention to whom it was told to (return_weights_to).
+  template <class Function>
+  Tensor reentrant_with_weights_apart(const Function& function, const Tensor& x,
+                                      const std::function<void()>& let_go) {
+    Self* const self = static_cast<Self*>(this);
+    Tensor* const taker = self->weights_taker();
+    const auto with_weights = [self, function](const Tensor& input) {
+      ghost::CheckpointOutputs outputs;
+      self->return_weights_to(&outputs.attn_weights);
+      outputs.hidden_states = function(input);
+      self->return_weights_to(nullptr);
+      return outputs;
+    };
+    ghost::CheckpointOutputs outputs = ghost::checkpoint_reentrant(with_weights, x, let_go);
+    if (taker) *taker = std::move(outputs.attn_weights);
+    return std::move(outputs.hidden_states);
+  }
+
+  /// What runs a layer with one output, or two, as a reentrant checkpoint does.
   template <class Output, class Function>
-  static Output reentrant_with_weights(const Function& function, const Tensor& x,
-                                       const std::function<void()>& let_go) {
-    const auto weights = std::make_shared<Tensor>();
-    const std::weak_ptr<Tensor> of_forward = weights;
-    Tensor hidden_states = ghost::checkpoint_reentrant(
-        [function, of_forward](const Tensor& input) {
-          Output output = function(input);
-          if (const auto slot = of_forward.lock()) *slot = std::move(output.attn_weights);
-          return std::move(output.hidden_states);
-        },
-        x, let_go);
-    return Output{std::move(hidden_states), std::move(*weights)};
+  Output reentrant(const Function& function, const Tensor& x, const std::function<void()>& let_go) {
+    if constexpr (!std::is_same_v<Output, Tensor>) {
+      const auto with_weights = [function](const Tensor& input) {
+        Output output = function(input);
+        return ghost::CheckpointOutputs{std::move(output.hidden_states),
+                                        std::move(output.attn_weights)};
+      };
+      ghost::CheckpointOutputs outputs = ghost::checkpoint_reentrant(with_weights, x, let_go);
+      return Output{std::move(outputs.hidden_states), std::move(outputs.attn_weights)};
+    } else if constexpr (requires(Self& self) { self.weights_taker(); }) {
+      return reentrant_with_weights_apart(function, x, let_go);
+    } else {
+      const auto alone = [function](const Tensor& input) {
+        return ghost::CheckpointOutputs{function(input), {}};
+      };
+      return ghost::checkpoint_reentrant(alone, x, let_go).hidden_states;
+    }
   }
 
  public:
@@ -80,10 +102,9 @@ class GradientCheckpointingLayer : public Module<Self> {
             ? [arguments] { std::apply([](Rest&... each) { (forget(each), ...); }, *arguments); }
             : std::function<void()>();
     using Output = decltype(call(x, rest...));
-    if constexpr (std::is_same_v<Output, Tensor>)
-      return ghost::checkpoint_reentrant(function, *x, let_go);
-    if constexpr (requires(Output output) { Output{output.hidden_states, output.attn_weights}; })
-      return reentrant_with_weights<Output>(function, *x, let_go);
+    if constexpr (std::is_same_v<Output, Tensor> ||
+                  requires(Output output) { Output{output.hidden_states, output.attn_weights}; })
+      return reentrant<Output>(function, *x, let_go);
     ghost::session().fail({ErrorKind::unsupported,
                            "reentrant checkpointing of a layer with several outputs",
                            "--gradient-checkpointing", "full is the default of transformers 5"});

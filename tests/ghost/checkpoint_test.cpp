@@ -104,11 +104,31 @@ TEST(Checkpoint, RunsAgainUnderTheAutocastOfItsForward) {
   EXPECT_FALSE(session.autocast.enabled);
 }
 
+Tensor reentrant(Tensor (*function)(const Tensor&), const Tensor& x) {
+  const auto alone = [function](const Tensor& input) {
+    return CheckpointOutputs{function(input), {}};
+  };
+  return checkpoint_reentrant(alone, x).hidden_states;
+}
+
+TEST(Checkpoint, ReentrantMakesZerosForWeightsThatNoLossUses) {
+  Session session{DeviceTraits{}};
+  const Tensor x = leaf({64, 64});
+  const auto with_weights = [](const Tensor& input) {
+    const Tensor weights = silu(input);
+    return CheckpointOutputs{silu(weights), weights};
+  };
+  const Tensor loss = sum_all(checkpoint_reentrant(with_weights, x).hidden_states);
+  backward(loss);
+  EXPECT_EQ(blocks_of(session, "zeros"), 1);
+  EXPECT_EQ(blocks_of(session, "add"), 1) << "the list of gradients still holds the zeros";
+}
+
 TEST(Checkpoint, ReentrantRunsAllOfItAgain) {
   Session session{DeviceTraits{}};
   const Tensor x = leaf({64, 64});
   {
-    const Tensor loss = sum_all(checkpoint_reentrant(two_silus, x));
+    const Tensor loss = sum_all(reentrant(two_silus, x));
     EXPECT_EQ(live_bytes(session), kSize + 4) << "x and the sum: the result is not kept";
     backward(loss);
   }

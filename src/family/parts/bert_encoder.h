@@ -91,6 +91,7 @@ class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
   /// Where forward puts the attention weights that it returns beside the hidden states; null while
   /// nobody takes them, as when backward runs a layer again.
   void return_weights_to(Tensor* taker) { weights_taker_ = taker; }
+  Tensor* weights_taker() const { return weights_taker_; }
 
  private:
   Tensor* weights_taker_ = nullptr;

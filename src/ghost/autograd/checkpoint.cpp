@@ -9,7 +9,7 @@ namespace memtape::ghost {
 namespace {
 
 struct CheckpointFunctionBackward final : Node {
-  using Function = std::function<Tensor(const Tensor&)>;
+  using Function = std::function<CheckpointOutputs(const Tensor&)>;
   CheckpointFunctionBackward(const Function& run_function, const Tensor& tensor,
                              const std::function<void()>& let_go_of_saved)
       : Node("CheckpointFunctionBackward"),
@@ -20,11 +20,21 @@ struct CheckpointFunctionBackward final : Node {
         autocast_dtype(session().autocast.dtype) {}
 
   void apply(Gradients& in, Gradients& out) override {
+    materialize_gradients(in);
     const Tensor saved = input.unpack();
     const Tensor detached = saved.detach();
     detached.impl().requires_grad = requires_grad;
-    const Tensor output = run_again(detached);
-    if (output.requires_grad()) ghost::backward(output, in[0]);
+    const CheckpointOutputs outputs = run_again(detached);
+    std::vector<Tensor> outputs_with_grad, gradients;
+    if (outputs.hidden_states.requires_grad()) {
+      outputs_with_grad.push_back(outputs.hidden_states);
+      gradients.push_back(in[0]);
+    }
+    if (outputs.attn_weights.defined() && outputs.attn_weights.requires_grad()) {
+      outputs_with_grad.push_back(outputs.attn_weights);
+      gradients.push_back(in[1]);
+    }
+    if (!outputs_with_grad.empty()) ghost::backward(outputs_with_grad, gradients);
     out[0] = detached.grad();
   }
   void release() override {
@@ -32,14 +42,22 @@ struct CheckpointFunctionBackward final : Node {
     if (let_go) let_go();
   }
 
-  Tensor run_again(const Tensor& detached) const {
+  void materialize_gradients(Gradients& in) const {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (in[i].defined()) continue;
+      const Op op("zeros", {});
+      in[i] = empty(metadata[i].sizes, metadata[i].dtype);
+    }
+  }
+
+  CheckpointOutputs run_again(const Tensor& detached) const {
     Session& s = session();
     const char* const node = std::exchange(s.node, "");
     const GradMode enable_grad(true);
     const AutocastContext context(autocast, autocast_dtype);
-    Tensor output = function(detached);
+    CheckpointOutputs outputs = function(detached);
     s.node = node;
-    return output;
+    return outputs;
   }
 
   Saved input;
@@ -51,23 +69,25 @@ struct CheckpointFunctionBackward final : Node {
 
 }  // namespace
 
-Tensor checkpoint_reentrant(const std::function<Tensor(const Tensor&)>& function,
-                            const Tensor& input, const std::function<void()>& let_go) {
+CheckpointOutputs checkpoint_reentrant(
+    const std::function<CheckpointOutputs(const Tensor&)>& function, const Tensor& input,
+    const std::function<void()>& let_go) {
   Ptr<CheckpointFunctionBackward> node;
   if (session().grad_enabled && input.requires_grad()) {
     node = make_node<CheckpointFunctionBackward>(function, input, let_go);
     node->edges.push_back(gradient_edge(input));
   }
-  Tensor output;
+  CheckpointOutputs outputs;
   {
     const GradMode no_grad(false);
-    output = function(input);
+    outputs = function(input);
   }
   if (node) {
     node->input.keep(input);
-    set_history(output, node);
+    set_history(outputs.hidden_states, node);
+    if (outputs.attn_weights.defined()) set_history(outputs.attn_weights, node);
   }
-  return output;
+  return outputs;
 }
 
 CheckpointFrame::CheckpointFrame(const Tensor& input, Recompute recompute)

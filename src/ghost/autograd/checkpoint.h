@@ -70,8 +70,13 @@ auto checkpoint(const Function& function, const Tensor& input) {
 /// The same with use_reentrant=True (CheckpointFunction): the forward runs without gradients;
 /// backward runs it again completely, with its graph, inside one node. What `function` captures
 /// lives as long as the graph; `let_go`, if there is one, is called when the node lets go of what
-/// it saved.
-Tensor checkpoint_reentrant(const std::function<Tensor(const Tensor&)>& function,
-                            const Tensor& input, const std::function<void()>& let_go = {});
+/// it saved. No loss depends on the attention weights of such a part, if it returns any; yet backward
+/// makes zeros for their gradient (set_materialize_grads) and takes these through the part.
+struct CheckpointOutputs {
+  Tensor hidden_states, attn_weights;
+};
+CheckpointOutputs checkpoint_reentrant(
+    const std::function<CheckpointOutputs(const Tensor&)>& function, const Tensor& input,
+    const std::function<void()>& let_go = {});
 
 }  // namespace memtape::ghost

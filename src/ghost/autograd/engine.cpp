@@ -235,9 +235,14 @@ void backward(const Tensor& loss) {
 }
 
 void backward(const Tensor& output, const Tensor& gradient) {
+  backward({&output, 1}, {&gradient, 1});
+}
+
+void backward(std::span<const Tensor> outputs, std::span<const Tensor> gradients) {
   GraphTask task;
-  const Edge root = gradient_edge(output);
-  run_pass(task, {&root, 1}, {&gradient, 1});
+  std::vector<Edge> roots;
+  for (const Tensor& output : outputs) roots.push_back(gradient_edge(output));
+  run_pass(task, roots, gradients);
 }
 
 std::vector<Tensor> grad(std::span<const Edge> outputs, std::span<const Tensor> gradients,

@@ -16,6 +16,7 @@ void backward(const Tensor& loss);
 
 /// torch.autograd.backward(output, gradient). A running node may call it, too (reentrant).
 void backward(const Tensor& output, const Tensor& gradient);
+void backward(std::span<const Tensor> outputs, std::span<const Tensor> gradients);
 
 /// torch.autograd.grad from `outputs`, which get `gradients`. Only nodes on the way to `inputs`
 /// run, and the gradients that arrive there are returned instead of accumulated.
