@@ -50,4 +50,26 @@ inline constexpr Change kEncodersCallTheInterface{
     "probabilities had names that lived until attention returned.",
     "models/bert/modeling_bert.py:BertSelfAttention.forward"};
 
+inline constexpr Change kModernBertCallsTheInterface{
+    Package::transformers,
+    {5, 1, 0},
+    "ModernBERT calls the attention function of all models, rotates in float32, and has masks "
+    "where it needs them; before, it took one packed tensor apart, rotated in its dtype, and made "
+    "both masks for every batch.",
+    "models/modernbert/modeling_modernbert.py:ModernBertAttention.forward"};
+
+inline constexpr Change kModernBertSharesItsRope{
+    Package::transformers,
+    {5, 0, 0},
+    "ModernBERT's layers share cos and sin; before, each attention had frequencies of its own and "
+    "computed them.",
+    "models/modernbert/modeling_modernbert.py:ModernBertAttention.__init__"};
+
+inline constexpr Change kEsmSharesItsRope{
+    Package::transformers,
+    {5, 6, 0},
+    "ESM's layers share cos and sin; before, each attention kept tables of its own from step to "
+    "step. They do not in 5.5.4.",
+    "models/esm/modeling_esm.py:EsmRotaryEmbedding"};
+
 }  // namespace memtape::changes

@@ -15,8 +15,11 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 #include "nn/layer_frame.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -60,6 +63,45 @@ Tensor rotated_in_float(const Tensor& x, const Tensor& cos, const Tensor& sin) {
   return std::move(straight).add(half().mul(sin));
 }
 
+/// The RotaryEmbedding that each attention had before kEsmSharesItsRope. Its tables stay for the
+/// next step.
+class EsmOwnRotary : public nn::Module<EsmOwnRotary> {
+ public:
+  EsmOwnRotary(const nn::Scope& scope, const RopeParameters& rope)
+      : Module(scope), inv_freq_(compute_inv_freq(rope)) {
+    scope.buffer("inv_freq", inv_freq_);
+  }
+
+  Tensor forward(Tensor& query, Tensor& key) {
+    update_cos_sin_tables(key.size(2));
+    Tensor rotated_query = rotated(query).to(query.dtype());
+    key = rotated(key).to(key.dtype());
+    return rotated_query;
+  }
+
+ private:
+  void update_cos_sin_tables(std::int64_t seq_len) {
+    if (cos_cached_.defined() && cos_cached_.size(0) == seq_len) return;
+    const Tensor t = ghost::arange(seq_len, DType::int64).to_float();
+    const Tensor freqs = t.unsqueeze(-1).mul(inv_freq_);
+    const Tensor emb = ghost::cat({freqs, freqs}, -1);
+    cos_cached_ = ghost::cos(emb);
+    sin_cached_ = ghost::sin(emb);
+  }
+
+  /// (x * cos) + (rotate_half(x) * sin), whose halves are chunks.
+  Tensor rotated(const Tensor& x) const {
+    const auto half = [&x] {
+      const std::vector<Tensor> halves = x.chunk(2, -1);
+      return ghost::cat({halves[1].neg(), halves[0]}, -1);
+    };
+    Tensor straight = x.mul(cos_cached_);
+    return std::move(straight).add(half().mul(sin_cached_));
+  }
+
+  Tensor inv_freq_, cos_cached_, sin_cached_;
+};
+
 class EsmSelfAttention : public nn::Module<EsmSelfAttention> {
  public:
   EsmSelfAttention(const nn::Scope& scope, const EsmConfig& c)
@@ -71,7 +113,10 @@ class EsmSelfAttention : public nn::Module<EsmSelfAttention> {
         attention_head_size_(c.hidden_size / c.num_attention_heads),
         query_(scope / "query", c.hidden_size, c.hidden_size),
         key_(scope / "key", c.hidden_size, c.hidden_size),
-        value_(scope / "value", c.hidden_size, c.hidden_size) {}
+        value_(scope / "value", c.hidden_size, c.hidden_size) {
+    if (c.rotates && !ghost::has(changes::kEsmSharesItsRope))
+      rotary_embeddings_.emplace(scope / "rotary_embeddings", c.rope);
+  }
 
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& cos_sin) {
     const Dims input_shape = hidden_states.sizes().leading();
@@ -80,6 +125,7 @@ class EsmSelfAttention : public nn::Module<EsmSelfAttention> {
     Tensor key_layer = key_(hidden_states).view(hidden_shape).transpose(1, 2);
     const Tensor value_layer = value_(hidden_states).view(hidden_shape).transpose(1, 2);
     query_layer = query_layer.mul(0.5);
+    if (rotary_embeddings_) query_layer = rotary_embeddings_->forward(query_layer, key_layer);
     if (cos_sin.first.defined()) rotate(query_layer, key_layer, cos_sin);
     const Tensor attn_output =
         attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
@@ -99,6 +145,7 @@ class EsmSelfAttention : public nn::Module<EsmSelfAttention> {
   AttentionCall call_;
   std::int64_t attention_head_size_;
   nn::Linear query_, key_, value_;
+  std::optional<EsmOwnRotary> rotary_embeddings_;
 };
 
 /// EsmSelfOutput and EsmOutput.
@@ -264,7 +311,8 @@ class EsmModel : public nn::Module<EsmModel> {
  public:
   EsmModel(const nn::Scope& scope, const EsmConfig& c)
       : Module(scope), config_(c), embeddings(scope / "embeddings", c) {
-    if (c.rotates) rotary_embeddings_.emplace(scope / "rotary_embeddings", c.rope);
+    if (c.rotates && ghost::has(changes::kEsmSharesItsRope))
+      rotary_embeddings_.emplace(scope / "rotary_embeddings", c.rope);
     layer_.emplace(scope / "encoder" / "layer", c.num_hidden_layers, c);
     emb_layer_norm_after_.emplace(scope / "encoder" / "emb_layer_norm_after", c.hidden_size);
     regression_.emplace(scope / "contact_head" / "regression",

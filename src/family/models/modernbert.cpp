@@ -3,23 +3,31 @@
 // in three that see a window to both sides, gated MLPs, norms before each branch; mirroring
 // transformers 5.17 models/modernbert/modeling_modernbert.py.
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
 #include "family/facts.h"
 #include "family/losses/masked_lm_loss_function.h"
 #include "family/masks/masking.h"
+#include "family/masks/padding_check.h"
 #include "family/parts/activations.h"
 #include "family/parts/attention_interface.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/decoder_config.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/rope.h"
+#include "ghost/ops/attention.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -133,17 +141,26 @@ std::pair<Tensor, Tensor> apply_rotary_in_float(const Tensor& q, const Tensor& k
 
 class ModernBertAttention : public nn::Module<ModernBertAttention> {
  public:
-  ModernBertAttention(const nn::Scope& scope, const ModernBertConfig& c)
+  ModernBertAttention(const nn::Scope& scope, const ModernBertConfig& c, LayerType type)
       : Module(scope),
         call_{.implementation = c.attention, .dropout = c.attention_dropout, .is_causal = false},
         head_dim_(c.head_dim),
         wqkv_(scope / "Wqkv", c.hidden_size, 3 * c.head_dim * c.num_attention_heads,
               c.attention_bias),
         wo_(scope / "Wo", c.hidden_size, c.hidden_size, c.attention_bias),
-        out_drop_(scope / "out_drop", c.attention_dropout) {}
+        out_drop_(scope / "out_drop", c.attention_dropout) {
+    if (ghost::has(changes::kModernBertSharesItsRope)) return;
+    for (const LayerRopes::Of& of : c.ropes.types)
+      if (of.type == type) {
+        rotary_emb_.emplace(scope / "rotary_emb", of.rope);
+        return;
+      }
+  }
 
   Tensor forward(const Tensor& hidden_states, const CosSin& position_embeddings,
                  const Tensor& attention_mask) {
+    if (!ghost::has(changes::kModernBertCallsTheInterface))
+      return forward_packed(hidden_states, position_embeddings, attention_mask);
     const Dims input_shape = hidden_states.sizes().leading();
     Tensor qkv = wqkv_(hidden_states);
     qkv = qkv.view(input_shape.with(3).with(-1).with(head_dim_));
@@ -161,10 +178,40 @@ class ModernBertAttention : public nn::Module<ModernBertAttention> {
   }
 
  private:
+  /// Before kModernBertCallsTheInterface; `position_embeddings` holds positions in the place of cos
+  /// and sin where this attention computes both.
+  Tensor forward_packed(const Tensor& hidden_states, const CosSin& position_embeddings,
+                        const Tensor& attention_mask) {
+    Tensor qkv = wqkv_(hidden_states);
+    qkv = qkv.view(hidden_states.sizes().leading().with(3).with(-1).with(head_dim_));
+    const Tensor attn_output = attend_packed(qkv, position_embeddings, attention_mask);
+    return out_drop_(wo_(attn_output));
+  }
+
+  /// sdpa_attention_forward and eager_attention_forward of that time.
+  Tensor attend_packed(const Tensor& qkv, const CosSin& position_embeddings,
+                       const Tensor& attention_mask) {
+    const CosSin cos_sin =
+        rotary_emb_ ? (*rotary_emb_)(qkv, position_embeddings.first) : position_embeddings;
+    const std::vector<Tensor> unbound = ghost::unbind(qkv.transpose(3, 1), 2);
+    const auto [query, key] = apply_rotary_pos_emb(unbound[0], unbound[1], cos_sin);
+    const Tensor& value = unbound[2];
+    const Dims joined = qkv.sizes().leading().leading().leading().with(-1);
+    if (call_.implementation == AttentionImplementation::eager)
+      return attention_interface(call_, query, key, value, attention_mask).reshape(joined);
+    const double dropout = ghost::session().training ? call_.dropout : 0.0;
+    return ghost::scaled_dot_product_attention(query, key, value, attention_mask,
+                                               {.dropout = dropout})
+        .transpose(1, 2)
+        .contiguous()
+        .view(joined);
+  }
+
   AttentionCall call_;
   std::int64_t head_dim_;
   nn::Linear wqkv_, wo_;
   nn::Dropout out_drop_;
+  std::optional<RotaryEmbedding> rotary_emb_;  ///< before kModernBertSharesItsRope
 };
 
 class ModernBertEncoderLayer : public nn::GradientCheckpointingLayer<ModernBertEncoderLayer> {
@@ -174,7 +221,7 @@ class ModernBertEncoderLayer : public nn::GradientCheckpointingLayer<ModernBertE
         attn_norm_(layer_idx == 0 ? nullptr
                                   : std::make_unique<nn::LayerNorm>(scope / "attn_norm",
                                                                     c.hidden_size, c.norm_bias)),
-        attn_(scope / "attn", c),
+        attn_(scope / "attn", c, c.layer_types[static_cast<std::size_t>(layer_idx.value)]),
         mlp_norm_(scope / "mlp_norm", c.hidden_size, c.norm_bias),
         mlp_(scope / "mlp", c) {}
 
@@ -182,9 +229,11 @@ class ModernBertEncoderLayer : public nn::GradientCheckpointingLayer<ModernBertE
     const Tensor attn_output = attn_norm_
                                    ? attn_((*attn_norm_)(x), position_embeddings, attention_mask)
                                    : attn_(x, position_embeddings, attention_mask);
-    Tensor hidden_states = x.add(attn_output);
-    hidden_states = hidden_states.add(mlp_(mlp_norm_(hidden_states)));
-    return hidden_states;
+    Tensor hidden_states = x.add(attn_output), mlp_output;
+    if (ghost::has(changes::kModernBertCallsTheInterface))
+      return hidden_states.add(mlp_(mlp_norm_(hidden_states)));
+    mlp_output = mlp_(mlp_norm_(hidden_states));
+    return hidden_states.add(mlp_output);
   }
 
  private:
@@ -194,21 +243,48 @@ class ModernBertEncoderLayer : public nn::GradientCheckpointingLayer<ModernBertE
   ModernBertMLP mlp_;
 };
 
+/// The masks that all batches had before kModernBertCallsTheInterface.
+struct ModernBertMasks {
+  Tensor full_attention, sliding_attention;
+};
+
+/// _update_attention_mask: _prepare_4d_attention_mask, and the same where the window, which the host
+/// makes, hides more.
+ModernBertMasks update_attention_mask(const Tensor& attention_mask, DType dtype) {
+  const std::int64_t batch = attention_mask.size(0), length = attention_mask.size(1);
+  ModernBertMasks masks;
+  {
+    const Dims sizes{batch, 1, length, length};
+    const Tensor expanded_mask = ghost::empty(sizes, dtype);
+    const Tensor inverted_mask = ghost::rsub(1.0, expanded_mask);
+    masks.full_attention =
+        ghost::masked_fill(inverted_mask, inverted_mask.to(DType::boolean), ghost::kLowest);
+  }
+  const Tensor window_mask = ghost::empty({1, 1, length, length}, DType::boolean);
+  masks.sliding_attention =
+      ghost::masked_fill(masks.full_attention, ghost::logical_not(window_mask), ghost::kLowest);
+  return masks;
+}
+
 class ModernBertModel : public nn::Module<ModernBertModel> {
  public:
   ModernBertModel(const nn::Scope& scope, const ModernBertConfig& c)
       : Module(scope),
         embeddings(scope / "embeddings", c),
+        dtype_(scope.dtype()),
         attention_(c.attention),
         sliding_window_(c.sliding_window),
         layer_types_(c.layer_types),
         layers_(scope / "layers", c.num_hidden_layers, c),
-        final_norm_(scope / "final_norm", c.hidden_size, c.norm_bias),
-        rotary_emb_(scope / "rotary_emb", c.ropes) {
-    rotary_emb_.init_weights();
+        final_norm_(scope / "final_norm", c.hidden_size, c.norm_bias) {
+    if (!ghost::has(changes::kModernBertSharesItsRope)) return;
+    rotary_emb_.emplace(scope / "rotary_emb", c.ropes);
+    rotary_emb_->init_weights();
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    if (!ghost::has(changes::kModernBertCallsTheInterface))
+      return forward_with_masks(input_ids, given_mask);
     const Tensor position_ids = ghost::arange(input_ids.size(1), DType::int64).unsqueeze(0);
     Tensor hidden_states = embeddings(input_ids);
     const Tensor inputs_embeds = hidden_states;  // of mask_kwargs
@@ -217,7 +293,30 @@ class ModernBertModel : public nn::Module<ModernBertModel> {
     const Tensor full_attention = create_bidirectional_mask(request, inputs_embeds);
     const Tensor sliding_attention =
         create_bidirectional_sliding_window_mask(request, inputs_embeds);
-    const LayerCosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
+    const LayerCosSin position_embeddings = (*rotary_emb_)(hidden_states, position_ids);
+    return run_layers(std::move(hidden_states), {full_attention, sliding_attention},
+                      position_embeddings);
+  }
+
+  ModernBertEmbeddings embeddings;
+
+ private:
+  Tensor forward_with_masks(const Tensor& input_ids, const Tensor& given_mask) {
+    if (!given_mask.defined()) look_for_padding(input_ids);
+    const Tensor attention_mask =
+        given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::boolean);
+    const Tensor position_ids = ghost::arange(input_ids.size(1), DType::int64).unsqueeze(0);
+    const ModernBertMasks masks = update_attention_mask(attention_mask, dtype_);
+    Tensor hidden_states = embeddings(input_ids);
+    const CosSin positions{position_ids, {}};
+    const LayerCosSin position_embeddings = rotary_emb_
+                                                ? (*rotary_emb_)(hidden_states, position_ids)
+                                                : LayerCosSin{positions, positions};
+    return run_layers(std::move(hidden_states), masks, position_embeddings);
+  }
+
+  Tensor run_layers(Tensor hidden_states, const ModernBertMasks& masks,
+                    const LayerCosSin& position_embeddings) {
     const auto kind = [this](std::size_t layer) {
       return layer == 0 ? -1 : static_cast<int>(layer_types_[layer]);
     };
@@ -226,22 +325,19 @@ class ModernBertModel : public nn::Module<ModernBertModel> {
         [&](ModernBertEncoderLayer& encoder_layer, std::size_t index, const Tensor& x) {
           const LayerType type = layer_types_[index];
           return encoder_layer(
-              x, type == LayerType::full_attention ? full_attention : sliding_attention,
+              x, type == LayerType::full_attention ? masks.full_attention : masks.sliding_attention,
               of_layer(position_embeddings, type));
         });
-    hidden_states = final_norm_(hidden_states);
-    return hidden_states;
+    return final_norm_(hidden_states);
   }
 
-  ModernBertEmbeddings embeddings;
-
- private:
+  DType dtype_;
   AttentionImplementation attention_;
   std::int64_t sliding_window_;
   std::vector<LayerType> layer_types_;
   nn::ModuleList<ModernBertEncoderLayer> layers_;
   nn::LayerNorm final_norm_;
-  LayerTypeRotaryEmbedding rotary_emb_;
+  std::optional<LayerTypeRotaryEmbedding> rotary_emb_;
 };
 
 class ModernBertPredictionHead : public nn::Module<ModernBertPredictionHead> {

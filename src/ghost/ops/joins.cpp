@@ -51,15 +51,19 @@ struct SplitBackward0 final : Node {
 
 /// unbind_backward: the gradients stacked, zeros where there is none.
 struct UnbindBackward0 final : Node {
-  UnbindBackward0() : Node("UnbindBackward0") {}
+  UnbindBackward0(const Dims& input, int d) : Node("UnbindBackward0"), sizes(input), dimension(d) {}
   void apply(Gradients& in, Gradients& out) override {
+    Dims one = sizes;
+    one[dimension] = 1;
     std::vector<Tensor> missing;
     for (std::size_t i = 0; i < in.size(); ++i)
-      if (!in[i].defined()) missing.push_back(zeros({}, metadata[i].dtype));
+      if (!in[i].defined()) missing.push_back(zeros(one, metadata[i].dtype));
     Op op("stack", {});
-    out[0] = empty({static_cast<std::int64_t>(in.size())}, metadata[0].dtype);
+    out[0] = empty(sizes, metadata[0].dtype);
   }
   void release() override {}
+  Dims sizes;
+  int dimension;
 };
 
 /// stack_tensors_backward: each gradient is one slice of the whole.
@@ -172,17 +176,20 @@ std::vector<Tensor> Tensor::split(std::span<const std::int64_t> lengths, int d) 
   return pieces;
 }
 
-std::vector<Tensor> unbind(const Tensor& self) {
+std::vector<Tensor> unbind(const Tensor& self, int d) {
   Op op("unbind", {});
   const Session& s = session();
   Ptr<Node> node;
   if (self.requires_grad() && s.grad_enabled && !s.skipping) {
-    node = make_node<UnbindBackward0>();
+    node = make_node<UnbindBackward0>(self.sizes(), d);
     node->edges.push_back(gradient_edge(self));
   }
+  Dims sizes = self.sizes(), strides = self.strides();
+  sizes.erase(d);
+  strides.erase(d);
   std::vector<Tensor> elements;
-  for (std::int64_t i = 0; i < self.size(0); ++i) {
-    elements.push_back(alias(self, {}, {}));
+  for (std::int64_t i = 0; i < self.size(d); ++i) {
+    elements.push_back(alias(self, sizes, strides));
     if (node) set_history(elements.back(), node);
   }
   return elements;

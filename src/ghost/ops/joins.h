@@ -18,7 +18,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int d);
 Tensor stack_last(std::initializer_list<In> tensors);
 Tensor stack_last(const std::vector<Tensor>& tensors);
 
-/// self.unbind(0) of a tensor with one dimension.
-std::vector<Tensor> unbind(const Tensor& self);
+/// self.unbind(d): a view of each index.
+std::vector<Tensor> unbind(const Tensor& self, int d = 0);
 
 }  // namespace memtape::ghost
