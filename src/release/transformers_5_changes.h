@@ -12,6 +12,13 @@ inline constexpr Change kNemotronSharesItsRope{
     "Nemotron's attentions have no rotary embeddings of their own, which since 5.0 nobody called.",
     "models/nemotron/modeling_nemotron.py:NemotronAttention.__init__"};
 
+inline constexpr Change kNemotronCallsTheInterface{
+    Package::transformers,
+    {5, 13, 0},
+    "Nemotron calls the attention function of all models; before, it repeated the keys and values "
+    "of its groups whatever the kernel. It still did in 5.12.1.",
+    "models/nemotron/modeling_nemotron.py:NemotronSdpaAttention"};
+
 inline constexpr Change kBambaRotatesHalf{
     Package::transformers,
     {5, 15, 0},

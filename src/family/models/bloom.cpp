@@ -192,7 +192,7 @@ class BloomBlock : public nn::GradientCheckpointingLayer<BloomBlock> {
         mlp_(scope / "mlp", c) {}
 
   BloomBlockOutput forward(const Tensor& hidden_states, const Tensor& alibi,
-                           const Tensor& attention_mask) {
+                           const Tensor& attention_mask, const Tensor& /*cache_position*/) {
     Tensor layernorm_output = input_layernorm_(hidden_states);
     Tensor residual = residual_post_layernorm_ ? layernorm_output : hidden_states;
     const BloomBlockOutput attention =
@@ -235,7 +235,7 @@ class BloomModel : public nn::Module<BloomModel> {
                                                   inputs_embeds, cache_position);
     BloomBlockOutput outputs;
     for (BloomBlock& block : h_) {
-      outputs = block(hidden_states, alibi, causal_mask);
+      outputs = block(hidden_states, alibi, causal_mask, cache_position);
       hidden_states = outputs.hidden_states;
     }
     return ln_f_(hidden_states);

@@ -64,6 +64,13 @@ struct NemotronSteps : Rotated<rotate_part_of_each> {
       rotary_emb.emplace(scope / "rotary_emb", c.rope);
   }
 
+  static Tensor attend(const AttentionCall& call, Tensor& query, Tensor& key, Tensor& value,
+                       const Tensor& attention_mask) {
+    if (ghost::has(changes::kNemotronCallsTheInterface))
+      return attention_interface(call, query, key, value, attention_mask);
+    return written_out_attention(call, query, key, value, attention_mask);
+  }
+
   std::optional<RotaryEmbedding> rotary_emb;
 };
 

@@ -196,7 +196,8 @@ class OPTDecoderLayer : public nn::GradientCheckpointingLayer<OPTDecoderLayer> {
         final_layer_norm_(scope / "final_layer_norm", c.hidden_size, true,
                           c.layer_norm_elementwise_affine) {}
 
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor& /*position_ids*/,
+                 const Tensor& /*cache_position*/) {
     Tensor residual = x;
     Tensor hidden_states = x;
     if (do_layer_norm_before_) hidden_states = self_attn_layer_norm_(hidden_states);
@@ -280,7 +281,7 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
     hidden_states =
         nn::run_layers(*layers_, std::move(hidden_states), 1,
                        [&](OPTDecoderLayer& decoder_layer, std::size_t, const Tensor& x) {
-                         return decoder_layer(x, causal_mask, position_ids);
+                         return decoder_layer(x, causal_mask, position_ids, cache_position);
                        });
     if (final_layer_norm_) hidden_states = (*final_layer_norm_)(hidden_states);
     if (project_out_) hidden_states = (*project_out_)(hidden_states);
