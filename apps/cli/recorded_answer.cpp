@@ -15,6 +15,7 @@
 #include "predict/rank_runs.h"
 #include "predict/releases_meant.h"
 #include "real_question.h"
+#include "recorded_bounds.h"
 
 namespace memtape::cli {
 namespace {
@@ -94,17 +95,11 @@ Result<phantom_run::KeptStep> run_or_find(const RealQuestion& question, const st
         "transformers accelerate peft, then --python .venv/bin/python";
     return tl::unexpected(std::move(error));
   }
-  phantom_run::KeptStep step_kept{real->stack, real->expect_json};
+  const auto events = parse_step_tape(real->tape_text, "the recorded step");
+  if (!events) return tl::unexpected(events.error());
+  phantom_run::KeptStep step_kept{real->stack, real->expect_json, library_choices(*events)};
   phantom_run::keep_step(key, step_kept);
   return step_kept;
-}
-
-void judge(Prediction& prediction) {
-  if (!prediction.device) return;
-  const Bytes peak = prediction.ranks.front().peak_device_bytes;
-  prediction.headroom_bytes = prediction.device->total_bytes - peak;
-  prediction.fits = *prediction.headroom_bytes >= 0;
-  prediction.verdict = *prediction.fits ? VerdictWord::fits : VerdictWord::does_not_fit;
 }
 
 }  // namespace
@@ -133,12 +128,12 @@ Result<TrainAnswer> recorded_answer(const answer::RawOptions& options) {
   prediction.mesh = mesh_settings(question->recipe);
   prediction.releases = step->stack + " (recorded)";
   prediction.device = device_summary(device);
-  prediction.bounds = {rank.peak_device_bytes, rank.peak_device_bytes, {}};
+  prediction.bounds = bounds_about(rank, step->choices, device);
   prediction.ranks.push_back(std::move(rank));
   prediction.warnings.push_back("these are the figures of the real step, run by " + step->stack +
                                 " on a phantom GPU: what a block is for is known of parameters "
                                 "and optimizer state alone");
-  judge(prediction);
+  judge_recorded(prediction);
   return answer;
 }
 

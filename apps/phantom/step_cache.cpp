@@ -47,9 +47,14 @@ std::optional<KeptStep> find_kept_step(const std::string& key) {
   std::ifstream file(kept_file(key), std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const nlohmann::json kept = nlohmann::json::parse(text, nullptr, false);
-  if (!kept.is_object() || kept.value("key", "") != key || !kept.contains("expect"))
+  if (!kept.is_object() || kept.value("key", "") != key || !kept.contains("expect") ||
+      !kept.contains("flash_scratch"))
     return std::nullopt;
-  return KeptStep{kept.value("stack", ""), kept["expect"].dump()};
+  KeptStep step{kept.value("stack", ""), kept["expect"].dump(), {}};
+  step.choices.flash_scratch = kept.value("flash_scratch", Bytes{0});
+  if (const auto excess = kept.find("convolution_excess"); excess != kept.end())
+    step.choices.convolution_excess = excess->get<Bytes>();
+  return step;
 }
 
 void keep_step(const std::string& key, const KeptStep& step) {
@@ -59,11 +64,13 @@ void keep_step(const std::string& key, const KeptStep& step) {
   fs::create_directories(file.parent_path(), failed);
   // Written beside and then moved, so that no other process reads half a file.
   const fs::path beside = file.string() + ".new";
-  std::ofstream(beside, std::ios::binary) << nlohmann::json{
-      {"key", key},
-      {"stack", step.stack},
-      {"expect", nlohmann::json::parse(step.expect_json, nullptr,
-                                       false)}}.dump();
+  nlohmann::json kept{{"key", key},
+                      {"stack", step.stack},
+                      {"expect", nlohmann::json::parse(step.expect_json, nullptr, false)},
+                      {"flash_scratch", step.choices.flash_scratch}};
+  if (step.choices.convolution_excess)
+    kept["convolution_excess"] = *step.choices.convolution_excess;
+  std::ofstream(beside, std::ios::binary) << kept.dump();
   fs::rename(beside, file, failed);
 }
 

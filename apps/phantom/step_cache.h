@@ -7,11 +7,13 @@
 #include <string>
 
 #include "phantom/real_step.h"
+#include "predict/bounds.h"
 
 namespace memtape::phantom_run {
 
 struct KeptStep {
   std::string stack, expect_json;
+  LibraryChoices choices;
 };
 
 /// Everything that decides what a step does: its script, its device and the installed packages.

@@ -13,6 +13,7 @@
 #include "predict/program.h"
 #include "predict/releases_meant.h"
 #include "predict/settings.h"
+#include "predict/unread_release.h"
 #include "report/json.h"
 
 namespace memtape::answer {
@@ -119,6 +120,12 @@ Result<Real> real_choice(const RawOptions& options) {
   return static_cast<Real>(found - kChoices.begin());
 }
 
+/// Whether the releases that are meant lie outside of those known, or changed the family unread.
+bool is_of_unknown_release(const AskedTraining& asked) {
+  const TrainRecipe& recipe = asked.request.recipe;
+  return !release_warnings(recipe).empty() || !unread_warning(*asked.source.config, recipe).empty();
+}
+
 /// Predicted or recorded, as --real says.
 Result<OneTraining> predicted_or_recorded(const RawOptions& options,
                                           const Result<AskedTraining>& asked,
@@ -130,8 +137,8 @@ Result<OneTraining> predicted_or_recorded(const RawOptions& options,
   Result<OneTraining> answer = asked ? predicted(options, *asked, command, detail, outside)
                                      : Result<OneTraining>(tl::unexpected(asked.error()));
   if (*real == Real::never) return answer;
-  const bool is_unknown = answer ? !release_warnings(asked->request.recipe).empty()
-                                 : answer.error().kind == ErrorKind::unsupported;
+  const bool is_unknown =
+      answer ? is_of_unknown_release(*asked) : answer.error().kind == ErrorKind::unsupported;
   return is_unknown ? recorded(options, outside) : answer;
 }
 

@@ -12,8 +12,6 @@
 namespace memtape {
 namespace {
 
-/// The largest scratch of flash attention's backward: what cuDNN's kernels would have in its place
-/// is theirs to say.
 Bytes flash_scratch(const Tape& tape) {
   Bytes largest = 0;
   for (BlockId block = 0; block < tape.requested.size(); ++block)
@@ -37,8 +35,7 @@ void widen_by_outside(Bounds& bounds, const RankReport& rank) {
   bounds.high_bytes = std::max(bounds.high_bytes, high);
 }
 
-void widen_by_cudnn(Bounds& bounds, const Tape& tape, const DeviceSetup& device) {
-  const Bytes scratch = flash_scratch(tape);
+void widen_by_cudnn(Bounds& bounds, Bytes scratch, const DeviceSetup& device) {
   if (scratch == 0 || !ghost::prefers_cudnn_attention(device_traits(device))) return;
   bounds.low_bytes -= scratch;
   bounds.high_bytes += scratch;
@@ -48,8 +45,6 @@ void widen_by_cudnn(Bounds& bounds, const Tape& tape, const DeviceSetup& device)
       "torch.backends.cuda.enable_cudnn_sdp(False))");
 }
 
-/// How far a workspace as large as the largest result of cuDNN's convolutions would rise above the
-/// peak, where the program is at them; nothing where it has none.
 std::optional<Bytes> convolution_excess(const Tape& tape) {
   const auto convolves = [&](BlockId block) { return tape.why[block].role == Role::convolution; };
   Bytes workspace = 0;
@@ -68,8 +63,7 @@ std::optional<Bytes> convolution_excess(const Tape& tape) {
   return std::max<Bytes>(most_at_convolutions - most, 0);
 }
 
-void widen_by_convolutions(Bounds& bounds, const Tape& tape) {
-  const std::optional<Bytes> excess = convolution_excess(tape);
+void widen_by_convolutions(Bounds& bounds, std::optional<Bytes> excess) {
   if (!excess) return;
   bounds.high_bytes += *excess;
   bounds.causes.push_back(
@@ -93,12 +87,21 @@ void widen_by_rounds(Bounds& bounds, std::int64_t rounds, const RankReport& rank
 
 }  // namespace
 
-Bounds bounds_of(const torch::TrainRun& run, const DeviceSetup& device, const RankReport& rank) {
+Bounds bounds_about(const RankReport& rank, const LibraryChoices& choices,
+                    const DeviceSetup& device) {
   Bounds bounds{
       .low_bytes = rank.peak_device_bytes, .high_bytes = rank.peak_device_bytes, .causes = {}};
   widen_by_outside(bounds, rank);
-  widen_by_cudnn(bounds, run.tape, device);
-  widen_by_convolutions(bounds, run.tape);
+  widen_by_cudnn(bounds, choices.flash_scratch, device);
+  widen_by_convolutions(bounds, choices.convolution_excess);
+  return bounds;
+}
+
+Bounds bounds_of(const torch::TrainRun& run, const DeviceSetup& device, const RankReport& rank) {
+  Bounds bounds = bounds_about(rank,
+                               {.flash_scratch = flash_scratch(run.tape),
+                                .convolution_excess = convolution_excess(run.tape)},
+                               device);
   widen_by_rounds(bounds, run.rounds_not_followed, rank);
   return bounds;
 }
