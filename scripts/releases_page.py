@@ -4,18 +4,15 @@
 
     releases_page.py PROGRAM [--check]      writes the page; with --check fails where it is out of date
 
-The rows are those of tests/truth/*release*.jsonl and of torch_steps.jsonl, by the torch and transformers of their `stack`. The changes are
-those of src/release/*_changes.h.
+The rows are all of tests/truth that have a stack: those of torch's plain loop by their torch and transformers, all by the other packages that
+they name. The changes are those of src/release/*_changes.h.
 """
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
-import truth_rows  # noqa: E402
+from releases import engines, recorded
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "releases.md"
@@ -26,37 +23,19 @@ CHANGE = re.compile(r"inline constexpr Change (k\w+)\{\s*Package::(\w+),\s*\{(\d
 FIGURES = ("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes")
 
 
-def pair_of(row):
-    """((2, 15, 0), (5, 23, 0)) of a row; None where its stack does not say both."""
-    stack = row.get("stack") or ""
-    found = [re.search(rf"\b{package} (\d+)\.(\d+)\.?(\d*)", stack) for package in ("torch", "transformers")]
-    return tuple(tuple(int(n or 0) for n in match.groups()) for match in found) if all(found) else None
-
-
 def rows_by_pair():
     pairs = {}
-    for path in [*(file for file in truth_rows.files() if "release" in file.name), truth_rows.TRUTH / "torch_steps.jsonl"]:
-        for row in truth_rows.read_rows(path):
-            pair = pair_of(row)
-            if pair:
-                pairs.setdefault(pair, []).append(json.dumps(row) + "\n")
+    for pair, row in recorded.plain_steps():
+        pairs.setdefault(pair, []).append(row)
     return dict(sorted(pairs.items()))
 
 
-def score(program, lines):
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        file.writelines(lines)
-        file.flush()
-        done = subprocess.run([program, "scoreboard", "--json", file.name], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
-
-
-def table_line(program, pair, lines):
-    said = score(program, lines)
+def table_line(program, pair, rows):
+    said = recorded.score(program, rows)
     answered = sum(row["predicted"] for row in said["rows"])
     figures = {entry["key"]: entry for entry in said["distributions"]}
     torch, transformers = (".".join(map(str, version)) for version in pair)
-    cells = [torch, transformers, str(len(lines)), str(answered)]
+    cells = [torch, transformers, str(len(rows)), str(answered)]
     for key in FIGURES:
         entry = figures.get(key)
         cells.append(f"{100 * entry['exact'] / entry['rows']:.1f} %" if entry else "-")
@@ -100,8 +79,8 @@ def changes_text():
 def page(program):
     head = ["| torch | transformers | rows | answered | requested | allocated | reserved | largest error |",
             "|---|---|---:|---:|---:|---:|---:|---:|"]
-    table = [table_line(program, pair, lines) for pair, lines in rows_by_pair().items()]
-    return INTRODUCTION.read_text(encoding="utf-8") + "\n" + "\n".join(head + table) + "\n" + changes_text()
+    table = [table_line(program, pair, rows) for pair, rows in rows_by_pair().items()]
+    return INTRODUCTION.read_text(encoding="utf-8") + "\n" + "\n".join(head + table) + "\n" + engines.text(program) + changes_text()
 
 
 def main():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded steps of torch's plain loop, by the torch and transformers they ran with."""
+import functools
 import json
 import pathlib
 import re
@@ -40,23 +41,24 @@ def plain_steps() -> Iterator[Tuple[Pair, dict]]:
                 yield pair, row
 
 
-def family_of(row: dict) -> str:
-    """The model_type that the row's configuration names; of a model of the catalog, that of its file."""
+@functools.lru_cache
+def catalog() -> Dict[str, dict]:
+    """The configurations of the program's catalog by their models' names."""
+    folder = pathlib.Path(__file__).resolve().parents[2] / "data" / "models"
+    rows = [json.loads(line) for line in (folder / "INDEX.jsonl").read_text(encoding="utf-8").splitlines()]
+    files = {row["id"]: row["file"] for row in rows if "file" in row}
+    files.update({row["id"]: files[row["same_as"]] for row in rows if "same_as" in row})
+    return {name: json.loads((folder / file).read_text(encoding="utf-8")) for name, file in files.items()}
+
+
+def config_of(row: dict) -> dict:
+    """The row's own; of a model of the catalog, that one's."""
     config = row.get("config")
-    return (config if isinstance(config, dict) else {}).get("model_type") or _catalog().get(row["args"][1], "")
+    return config if isinstance(config, dict) and config else catalog().get(row["args"][1], {})
 
 
-def _catalog() -> Dict[str, str]:
-    if not _CATALOG:
-        folder = pathlib.Path(__file__).resolve().parents[2] / "data" / "models"
-        rows = [json.loads(line) for line in (folder / "INDEX.jsonl").read_text(encoding="utf-8").splitlines()]
-        files = {row["id"]: row["file"] for row in rows if "file" in row}
-        files.update({row["id"]: files[row["same_as"]] for row in rows if "same_as" in row})
-        _CATALOG.update({name: json.loads((folder / file).read_text(encoding="utf-8")).get("model_type", "") for name, file in files.items()})
-    return _CATALOG
-
-
-_CATALOG: Dict[str, str] = {}
+def family_of(row: dict) -> str:
+    return config_of(row).get("model_type", "")
 
 
 def score(program: str, rows: List[dict]) -> dict:
