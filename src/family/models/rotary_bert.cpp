@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nomic's and Jina's embedding models with BERT's or RoBERTa's heads: BERT with a rotation in place
-// of a table of positions, and, in Nomic's, a gated MLP; mirroring transformers 5.17
-// models/nomic_bert/modular_nomic_bert.py and
-// models/jina_embeddings_v3/modular_jina_embeddings_v3.py.
+// Nomic's, Jina's and Alibaba's (GTE) embedding models with BERT's or RoBERTa's heads: BERT with a
+// rotation in place of a table of positions, and, in Nomic's and GTE's, a gated MLP; mirroring
+// transformers 5.17 models/nomic_bert/modular_nomic_bert.py and
+// models/jina_embeddings_v3/modular_jina_embeddings_v3.py, 5.24 models/gte/modular_gte.py.
 #include <memory>
+#include <optional>
+#include <type_traits>
 
 #include "family/facts.h"
 #include "family/parts/bert_encoder.h"
@@ -13,6 +15,7 @@
 #include "family/parts/llama_layer.h"
 #include "family/parts/roberta_head.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
@@ -91,6 +94,90 @@ class RotaryBertEmbeddings : public nn::Module<RotaryBertEmbeddings> {
   Tensor position_ids_, token_type_ids_;
 };
 
+/// Without the places and types of tokens that the others keep, nor, in gte-base-en-v1.5, a table
+/// of types.
+class GteEmbeddings : public nn::Module<GteEmbeddings> {
+ public:
+  GteEmbeddings(const nn::Scope& scope, const BertConfig& c)
+      : Module(scope), word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size) {
+    if (c.type_vocab_size > 0)
+      token_type_embeddings_.emplace(scope / "token_type_embeddings", c.type_vocab_size,
+                                     c.hidden_size);
+    layer_norm_.emplace(scope / "LayerNorm", c.hidden_size);
+    dropout_.emplace(scope / "dropout", c.hidden_dropout_prob);
+  }
+
+  void init_weights() const {}
+
+  Tensor forward(const Tensor& input_ids) {
+    Tensor embeddings = word_embeddings(input_ids);
+    Tensor token_type_ids;
+    if (token_type_embeddings_) {
+      token_type_ids = ghost::zeros(input_ids.sizes(), DType::int64);
+      embeddings = embeddings.add((*token_type_embeddings_)(token_type_ids));
+    }
+    embeddings = (*layer_norm_)(embeddings);
+    embeddings = (*dropout_)(embeddings);
+    return embeddings;
+  }
+
+  nn::Embedding word_embeddings;
+
+ private:
+  std::optional<nn::Embedding> token_type_embeddings_;
+  std::optional<nn::LayerNorm> layer_norm_;
+  std::optional<nn::Dropout> dropout_;
+};
+
+/// GteMLP: gated, with dropout before its last product.
+class GteMlp : public nn::Module<GteMlp> {
+ public:
+  GteMlp(const nn::Scope& scope, const RotaryBertConfig& c)
+      : Module(scope),
+        gate_proj_(scope / "gate_proj", c.hidden_size, c.intermediate_size, false),
+        up_proj_(scope / "up_proj", c.hidden_size, c.intermediate_size, false),
+        down_proj_(scope / "down_proj", c.intermediate_size, c.hidden_size),
+        act_fn_(c.hidden_act),
+        dropout_(scope / "dropout", c.hidden_dropout_prob) {}
+
+  Tensor forward(const Tensor& x) {
+    Tensor hidden_states = act_fn_(gate_proj_(x)).mul(up_proj_(x));
+    hidden_states = dropout_(hidden_states);
+    return down_proj_(hidden_states);
+  }
+
+ private:
+  nn::Linear gate_proj_, up_proj_, down_proj_;
+  nn::Activation act_fn_;
+  nn::Dropout dropout_;
+};
+
+/// RobertaLMHead without a bias beside its decoder's.
+class GteLMHead : public nn::Module<GteLMHead> {
+ public:
+  template <class Settings>
+  GteLMHead(const nn::Scope& scope, const Settings& c)
+      : Module(scope),
+        dense_(scope / "dense", c.hidden_size, c.hidden_size),
+        layer_norm_(scope / "layer_norm", c.hidden_size),
+        decoder_(scope / "decoder", c.hidden_size, c.vocab_size) {}
+
+  void tie(const Tensor& table) { nn::tie(decoder_, table); }
+
+  Tensor forward(const Tensor& features) {
+    Tensor x = dense_(features);
+    x = ghost::gelu(x);
+    x = layer_norm_(x);
+    x = decoder_(x);
+    return x;
+  }
+
+ private:
+  nn::Linear dense_;
+  nn::LayerNorm layer_norm_;
+  nn::Linear decoder_;
+};
+
 /// JinaEmbeddingsV3MLP
 class PlainMlp : public nn::Module<PlainMlp> {
  public:
@@ -112,6 +199,15 @@ class PlainMlp : public nn::Module<PlainMlp> {
   nn::Linear fc1_, fc2_;
 };
 
+/// The MLPs of decoders ask for a decoder's settings.
+template <class Mlp>
+const auto& mlp_settings(const RotaryBertConfig& c) {
+  if constexpr (std::is_constructible_v<Mlp, const nn::Scope&, const RotaryBertConfig&>)
+    return c;
+  else
+    return c.layer;
+}
+
 template <class Mlp>
 class RotaryBertLayer : public nn::GradientCheckpointingLayer<RotaryBertLayer<Mlp>> {
  public:
@@ -120,7 +216,7 @@ class RotaryBertLayer : public nn::GradientCheckpointingLayer<RotaryBertLayer<Ml
         post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
         post_attention_dropout_(scope / "post_attention_dropout", c.hidden_dropout_prob),
         post_mlp_dropout_(scope / "post_mlp_dropout", c.hidden_dropout_prob),
-        mlp_(scope / "mlp", c.layer),
+        mlp_(scope / "mlp", mlp_settings<Mlp>(c)),
         self_attn_(scope / "self_attn", c.layer),
         post_mlp_layernorm_(scope / "post_mlp_layernorm", c.hidden_size) {}
 
@@ -146,8 +242,8 @@ class RotaryBertLayer : public nn::GradientCheckpointingLayer<RotaryBertLayer<Ml
   nn::LayerNorm post_mlp_layernorm_;
 };
 
-template <class Mlp>
-class RotaryBertModel : public nn::Module<RotaryBertModel<Mlp>> {
+template <class Mlp, class Embeddings = RotaryBertEmbeddings>
+class RotaryBertModel : public nn::Module<RotaryBertModel<Mlp, Embeddings>> {
  public:
   RotaryBertModel(const nn::Scope& scope, const RotaryBertConfig& c)
       : nn::Module<RotaryBertModel>(scope),
@@ -173,7 +269,7 @@ class RotaryBertModel : public nn::Module<RotaryBertModel<Mlp>> {
     return hidden_states;
   }
 
-  RotaryBertEmbeddings embeddings;
+  Embeddings embeddings;
 
  private:
   AttentionImplementation attention_;
@@ -228,6 +324,18 @@ ModelPointer build_jina_embeddings_v3(const Config& c, const ModelOptions& optio
       c, config, options, MaskedLmNames{"roberta", "lm_head"}, MadeFirst::head);
 }
 
+ModelPointer build_gte(const Config& c, const ModelOptions& options) {
+  using Model = RotaryBertModel<GteMlp, GteEmbeddings>;
+  RotaryBertConfig config(c, options, {.vocab_size = 250048, .type_vocab_size = 0}, 8192, true);
+  config.type_vocab_size = c.count("type_vocab_size", 1);
+  config.attention_probs_dropout_prob = c.number("attention_probs_dropout_prob", 0.0);
+  config.layer.attention_dropout = config.attention_probs_dropout_prob;
+  if (is_classification(options.task))
+    return build_classifier<Model>(c, config, options, make_nomic_head, MadeFirst::body, "gte");
+  return build_checked<EncoderForMaskedLM<Model, GteLMHead>>(c, config, options,
+                                                             MaskedLmNames{"gte", "lm_head"});
+}
+
 }  // namespace
 
 extern const FamilyFacts kNomicBert{.model_type = "nomic_bert",
@@ -248,5 +356,14 @@ extern const FamilyFacts kJinaEmbeddingsV3{
     .modeling = kEncoder,
     .classifiers = {.sequences = true, .tokens = true, .answers = true},
     .build = build_jina_embeddings_v3};
+
+extern const FamilyFacts kGte{.model_type = "gte",
+                              .task = Task::masked_lm,
+                              .first = {5, 18, 0},
+                              .ties_head = Known::yes,
+                              .has_bos = Known::no,
+                              .modeling = kEncoder,
+                              .classifiers = {.sequences = true, .tokens = true},
+                              .build = build_gte};
 
 }  // namespace memtape::family

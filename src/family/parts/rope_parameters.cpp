@@ -82,12 +82,14 @@ Tensor proportional_inv_freq(const RopeParameters& rope) {
   return ghost::cat({inv_freq_rotated, ghost::zeros({nope_angles}, DType::float32)}, 0);
 }
 
-constexpr std::array<std::string_view, 9> kTypeNames{
-    "default", "linear", "dynamic", "yarn", "longrope", "su", "llama3", "mrope", "proportional"};
-constexpr std::array<RopeType, 9> kTypes{
-    RopeType::standard, RopeType::linear,   RopeType::dynamic,
-    RopeType::yarn,     RopeType::longrope, RopeType::longrope,
-    RopeType::llama3,   RopeType::standard, RopeType::proportional};
+// SarvamMLAConfig takes deepseek_yarn for yarn.
+constexpr std::array<std::string_view, 10> kTypeNames{
+    "default", "linear", "dynamic", "yarn",         "longrope",
+    "su",      "llama3", "mrope",   "proportional", "deepseek_yarn"};
+constexpr std::array<RopeType, 10> kTypes{
+    RopeType::standard,     RopeType::linear,   RopeType::dynamic, RopeType::yarn,
+    RopeType::longrope,     RopeType::longrope, RopeType::llama3,  RopeType::standard,
+    RopeType::proportional, RopeType::yarn};
 
 RopeType type_named(const Config& config, const std::string& name) {
   const auto at = std::find(kTypeNames.begin(), kTypeNames.end(), name);
