@@ -19,6 +19,21 @@ inline constexpr Change kNemotronCallsTheInterface{
     "of its groups whatever the kernel. It still did in 5.12.1.",
     "models/nemotron/modeling_nemotron.py:NemotronSdpaAttention"};
 
+inline constexpr Change kGemma4MasksBlocks{
+    Package::transformers,
+    {5, 9, 0},
+    "Gemma 4 that sees images to both sides lays blocks over its masks, of text, too, so that "
+    "every "
+    "batch has them. It does not in 5.8.1.",
+    "models/gemma4/modeling_gemma4.py:Gemma4Model.forward (block_sequence_ids)"};
+
+inline constexpr Change kGemma4MasksImagesAlone{
+    Package::transformers,
+    {5, 13, 0},
+    "Gemma 4 lays blocks over its masks where there are images alone. It still did so for text in "
+    "5.12.1.",
+    "models/gemma4/modeling_gemma4.py:Gemma4Model.forward"};
+
 inline constexpr Change kBambaRotatesHalf{
     Package::transformers,
     {5, 15, 0},

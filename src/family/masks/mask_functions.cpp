@@ -91,6 +91,13 @@ Tensor packed_sequence(const MaskIndices& at, const Tensor& packed_sequence_mask
   return ghost::eq(of_query, of_key);
 }
 
+Tensor one_block(const MaskIndices& at, const Tensor& block_sequence_ids) {
+  const Tensor q_group = index_pairs(block_sequence_ids, at.batch, at.query);
+  const Tensor kv_group = index_pairs(block_sequence_ids, at.batch, at.key);
+  const Tensor same = ghost::eq(q_group, kv_group);
+  return ghost::bitwise_and(same, ghost::ge(q_group, 0));
+}
+
 Tensor padding(const MaskIndices& at, const Tensor& padding_mask) {
   return index_pairs(padding_mask, at.batch, at.key);
 }

@@ -30,6 +30,9 @@ Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding);
 /// q_idx] == packed_sequence_mask[batch_idx, kv_idx].
 Tensor packed_sequence(const MaskIndices& at, const Tensor& packed_sequence_mask);
 
+/// Whether query and key lie in one block of images (blockwise_overlay).
+Tensor one_block(const MaskIndices& at, const Tensor& block_sequence_ids);
+
 /// padding_mask[batch_idx, kv_idx]: [B, 1, 1, Skv].
 Tensor padding(const MaskIndices& at, const Tensor& padding_mask);
 

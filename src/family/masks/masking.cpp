@@ -133,7 +133,7 @@ bool ignores_causal_mask(const MaskCall& call) {
   const KeyValueCache* cache = KeyValueCache::passed();
   const bool decodes_compileable = cache && cache->is_fixed() && call.queries == 1;
   if (!call.request.allow_is_causal_skip || decodes_compileable ||
-      call.packed_sequence_mask.defined())
+      call.packed_sequence_mask.defined() || call.request.block_sequence_ids.defined())
     return false;
   if (!ghost::has(changes::kMaskIndicesBroadcast)) return ignores_square_causal_mask(call);
   Tensor padding_mask = call.padding_mask;
@@ -180,12 +180,21 @@ Tensor pattern_and_true(const MaskCall& call, const MaskIndices& indices) {
 }
 
 /// The pattern, and within one sequence of a packed row.
-Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
+Tensor pattern_of_rows(const MaskCall& call, const MaskIndices& indices) {
   if (call.request.vmaps_with_true) return pattern_and_true(call, indices);
   if (!call.packed_sequence_mask.defined()) return pattern(call, indices);
   Tensor mask = all_true(indices);
   mask = ghost::bitwise_and(mask, pattern(call, indices));
   return ghost::bitwise_and(mask, packed_sequence(indices, call.packed_sequence_mask));
+}
+
+/// or_masks of that and of the blocks of images, if there are any.
+Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
+  const Tensor& blocks = call.request.block_sequence_ids;
+  if (!blocks.defined()) return pattern_of_rows(call, indices);
+  Tensor mask = ghost::zeros({}, DType::boolean);
+  mask = ghost::bitwise_or(mask, pattern_of_rows(call, indices));
+  return ghost::bitwise_or(mask, one_block(indices, blocks));
 }
 
 /// The pattern with the padding, for all indices.

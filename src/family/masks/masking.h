@@ -20,8 +20,9 @@ struct MaskRequest {
   bool has_padding = false;          ///< attention_mask hides some token
   bool allow_is_causal_skip = true;  ///< false: a causal mask is made even if sdpa does not need it
   const Change& shared_since =
-      changes::kMasksAreShared;  ///< since then masking_utils.py makes the model's masks
-  bool vmaps_with_true = false;  ///< torch.vmap joins a function to it that is true everywhere
+      changes::kMasksAreShared;    ///< since then masking_utils.py makes the model's masks
+  bool vmaps_with_true = false;    ///< torch.vmap joins a function to it that is true everywhere
+  Tensor block_sequence_ids = {};  ///< [B, S], where blocks of images are laid over a mask
   bool one_more_key =
       true;  ///< before that, its own mask had one column too many (except Falcon's)
 };

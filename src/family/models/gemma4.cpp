@@ -470,6 +470,7 @@ class Gemma4ForCausalLM : public PretrainedModel {
 struct Gemma4Config {
   Gemma4TextConfig text;
   std::optional<Gemma4VisionConfig> vision;
+  bool masks_blocks = false;
 };
 
 /// Gemma4MultimodalEmbedder.
@@ -525,8 +526,11 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
       inputs.per_layer_inputs = language_model_->per_layer->of_tokens(llm_input_ids);
     }
     inputs.position_ids = position_ids_for(inputs.inputs_embeds);
+    Tensor block_sequence_ids;
+    if (config_.masks_blocks)
+      block_sequence_ids = ghost::full(batch.input_ids.sizes(), DType::int64);
     inputs.masks = create_layer_masks(config_.text, batch.attention_mask, inputs.inputs_embeds,
-                                      inputs.position_ids);
+                                      inputs.position_ids, block_sequence_ids);
     return (*language_model_)(inputs.inputs_embeds, inputs);
   }
 
@@ -549,6 +553,10 @@ ModelPointer build_gemma4(const Config& c, const ModelOptions& options) {
   if (!c.is_null("audio_config")) c.fail("audio_config", "the audio tower is not modelled");
   Gemma4Config config{.text = Gemma4TextConfig(c.object("text_config"), options), .vision = {}};
   config.text.tie_word_embeddings = c.boolean("tie_word_embeddings", true);
+  const Config text = c.object("text_config");
+  if (ghost::has(changes::kGemma4MasksBlocks) && !ghost::has(changes::kGemma4MasksImagesAlone))
+    config.masks_blocks = !text.is_null("use_bidirectional_attention") &&
+                          text.text("use_bidirectional_attention") == "vision";
   if (!c.is_null("vision_config")) config.vision.emplace(c.object("vision_config"));
   return build_checked<Gemma4ForConditionalGeneration>(c, config, options);
 }

@@ -6,11 +6,15 @@
 namespace memtape::family {
 
 LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
-                              const Tensor& inputs_embeds, const Tensor& position_ids) {
-  const MaskRequest full{.attention = config.attention, .attention_mask = attention_mask};
+                              const Tensor& inputs_embeds, const Tensor& position_ids,
+                              const Tensor& block_sequence_ids) {
+  const MaskRequest full{.attention = config.attention,
+                         .attention_mask = attention_mask,
+                         .block_sequence_ids = block_sequence_ids};
   const MaskRequest sliding{.attention = config.attention,
                             .attention_mask = attention_mask,
-                            .sliding_window = config.sliding_window.value_or(0)};
+                            .sliding_window = config.sliding_window.value_or(0),
+                            .block_sequence_ids = block_sequence_ids};
   LayerMasks masks;
   const bool has_windows =
       (config.masks_by_layer_type || config.has_sliding_layers() || config.knew_windows) &&

@@ -34,7 +34,8 @@ struct LayerMasks {
 /// Makes one mask for all layers, or a causal_mask_mapping: always a full mask, and a sliding one
 /// if a layer slides.
 LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
-                              const Tensor& inputs_embeds, const Tensor& position_ids);
+                              const Tensor& inputs_embeds, const Tensor& position_ids,
+                              const Tensor& block_sequence_ids = {});
 
 /// The positions of the tokens: for masks and layers (may be undefined), and for the rotary
 /// embedding.
