@@ -114,7 +114,7 @@ std::pair<Tensor, Tensor> LatentProjections::expand_kv(const Tensor& latent,
 
 std::pair<Tensor, Tensor> LatentProjections::joined(const ExpandedLatent& heads,
                                                     const Tensor& k_rot) {
-  return {ghost::cat({heads.k_nope, for_all_heads(k_rot, heads.k_nope)}, -1), heads.value_states};
+  return {ghost::cat({heads.k_nope, k_rot}, -1), heads.value_states};
 }
 
 LatentAttention::LatentAttention(const nn::Scope& scope, const DeepseekConfig& c,
@@ -129,6 +129,7 @@ Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& atten
   if (!caches_latent) heads = latent_.expand(std::move(states.kv_nope), hidden_states.size(1));
   std::tie(states.q_rot, states.k_rot) = rotate_(states.q_rot, states.k_rot, position_embeddings);
   if (caches_latent) KeyValueCache::update(states.kv_nope, states.k_rot);
+  if (!caches_latent) states.k_rot = for_all_heads(states.k_rot, heads.k_nope);
   Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
   if (scale_) query_states = scale_(query_states);
   auto [key_states, value_states] = caches_latent ? latent_.expand_kv(states.kv_nope, states.k_rot)
