@@ -27,6 +27,20 @@ inline constexpr Change kLlavasHandUseCacheOn{
     "which training unsets; before, None, for which the text model took its own.",
     "models/llava_next/modeling_llava_next.py:LlavaNextForConditionalGeneration.forward"};
 
+inline constexpr Change kIdefics3HandsNoUseCache{
+    Package::transformers,
+    {5, 4, 0},
+    "Idefics3 and SmolVLM hand None as use_cache to their text model, which takes its own; before, "
+    "the whole configuration's, which training unsets.",
+    "models/idefics3/modeling_idefics3.py:Idefics3Model.forward"};
+
+inline constexpr Change kIdefics3HandsUseCacheOn{
+    Package::transformers,
+    {5, 13, 0},
+    "Idefics3 and SmolVLM hand the whole configuration's use_cache on, again. They do not in "
+    "5.12.1.",
+    "models/idefics3/modeling_idefics3.py:Idefics3Model.forward"};
+
 inline constexpr Change kQwenVlKeepsRopeDeltas{
     Package::transformers,
     {4, 47, 0},

@@ -70,7 +70,10 @@ ModelPointer build_idefics3(const Config& c, const ModelOptions& options) {
                    .scale_factor = c.dimension("scale_factor", 2),
                    .text_hidden_size = text.hidden_size},
         .text = text,
-        .use_cache = false};  // Idefics3Model hands its configuration's on, which training unsets
+        // Handed on, it is the whole configuration's, which training unsets.
+        .use_cache = ghost::has(changes::kIdefics3HandsNoUseCache) &&
+                     !ghost::has(changes::kIdefics3HandsUseCacheOn) &&
+                     c.object("text_config").boolean("use_cache", true)};
     return build_checked<Idefics3>(c, config, options);
   });
 }
