@@ -100,14 +100,16 @@ class OPTAttention : public nn::Module<OPTAttention> {
     Tensor query_states = q_proj_(hidden_states);
     if (!calls_sdpa || !ghost::has(changes::kOptCountsPositions))
       query_states = query_states.mul(ghost::kScale);
-    query_states = by_heads(query_states);
+    const bool attends_in_rows = is_written_out && !ghost::has(changes::kOptCountsPositions);
+    if (!attends_in_rows) query_states = by_heads(query_states);
     Tensor key_states = by_heads(k_proj_(hidden_states));
     Tensor value_states = by_heads(v_proj_(hidden_states));
+    if (attends_in_rows) query_states = by_heads(query_states);
     KeyValueCache::update(key_states, value_states);
     Tensor attn_weights, attn_probs, attn_output;
     if (calls_sdpa)
       attn_output = sdpa(query_states, key_states, value_states, attention_mask);
-    else if (!ghost::has(changes::kOptCountsPositions) && is_written_out)
+    else if (attends_in_rows)
       attn_output = eager_in_rows({query_states, key_states, value_states}, attention_mask,
                                   attn_weights, attn_probs);
     else if (is_written_out)
@@ -266,16 +268,20 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
       causal_mask = prepare_4d_causal_attention_mask(attention_mask, inputs_embeds);
     else if (masks_first)
       causal_mask = create_causal_mask(request, inputs_embeds, cache_position);
-    Tensor position_ids = passed_position_ids();
+    const bool counts_itself = ghost::has(changes::kOptCountsPositions);
+    Tensor position_ids = passed_position_ids(), counted;
     if (!position_ids.defined()) {
-      const bool counts_floats = ghost::has(changes::kOptCountsPositions);
-      const Tensor counted = counts_floats ? attention_mask : attention_mask.to(DType::int64);
+      counted = counts_itself ? attention_mask : attention_mask.to(DType::int64);
       position_ids = ghost::cumsum(counted);
-      position_ids = position_ids.mul(counted).add(-1).to(DType::int64);
+      Tensor product =
+          counts_itself ? position_ids.mul(counted) : std::move(position_ids).mul(counted);
+      position_ids = std::move(product).add(-1).to(DType::int64);
       position_ids = position_ids.slice(1, 0, position_ids.size(1));
     }
     if (!masks_first) causal_mask = create_causal_mask(request, inputs_embeds, {});
     const Tensor pos_embeds = embed_positions_(position_ids);
+    counted.reset();
+    if (!counts_itself) position_ids.reset();  // it was the embedding's own
     if (project_in_) inputs_embeds = (*project_in_)(inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(pos_embeds);
     hidden_states =
