@@ -2,6 +2,7 @@
 #include "family/parts/glm_tower.h"
 
 #include "family/parts/config_checks.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 
@@ -60,7 +61,9 @@ GlmVisionTower::GlmVisionTower(const nn::Scope& scope, const GlmVisionConfig& c)
           scope / "patch_embed" / "proj",
           Dims{c.hidden_size, c.in_channels, c.temporal_patch_size, c.patch_size, c.patch_size},
           true),
-      rotary_pos_emb_(scope / "rotary_pos_emb", {.dim = c.head_dim() / 2}),
+      rotary_pos_emb_(scope / "rotary_pos_emb",
+                      {.dim = c.head_dim() / 2,
+                       .keeps_original = ghost::has(changes::kVisionRopesKeepOriginals)}),
       blocks_(scope / "blocks", c.depth, c),
       merger_(scope / "merger", c.out_hidden_size,
               c.is_ocr() ? c.out_hidden_size * c.in_channels : c.intermediate_size),

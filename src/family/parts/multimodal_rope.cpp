@@ -16,14 +16,13 @@ MultimodalRotaryEmbedding::MultimodalRotaryEmbedding(const nn::Scope& scope,
     : Module(scope), frequencies_(scope, rope), layout_(layout) {}
 
 /// cos and sin of the frequencies of all three axes, or of those that were woven into the first's.
-CosSin MultimodalRotaryEmbedding::of_axes(const Tensor& x, const Tensor& freqs) const {
+CosSin MultimodalRotaryEmbedding::of_axes(const Tensor& x, Tensor& freqs) const {
   Tensor emb, cos, sin;
   {
     const ghost::AutocastContext no_autocast(false, DType::float32);
-    Tensor woven = freqs;
-    if (layout_ == Layout::interleaved) woven = freqs.select(0, 0);
-    if (layout_ == Layout::sections) woven = joined_sections(freqs);
-    emb = ghost::cat({woven, woven}, -1);
+    if (layout_ == Layout::interleaved) freqs = freqs.select(0, 0);
+    if (layout_ == Layout::sections) freqs = joined_sections(freqs);
+    emb = ghost::cat({freqs, freqs}, -1);
     cos = ghost::cos(emb).mul(ghost::kScale);
     sin = ghost::sin(emb).mul(ghost::kScale);
   }

@@ -20,7 +20,7 @@ class MultimodalRotaryEmbedding : public nn::Module<MultimodalRotaryEmbedding> {
   void init_weights() const { frequencies_.init_weights(); }
 
  private:
-  CosSin of_axes(const Tensor& x, const Tensor& freqs) const;
+  CosSin of_axes(const Tensor& x, Tensor& freqs) const;
   Tensor recomposition_frequencies(const Tensor& freq) const;
 
   RotaryEmbedding frequencies_;
