@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "plan/pareto.h"
+#include "plan/published.h"
 #include "report/plan_why.h"
 #include "workload/train_options.h"
 
@@ -404,19 +405,38 @@ class Search {
 
   struct Expected {
     std::string_view what;
-    bool (*is_so)(const Candidate&);
+    std::function<bool(const Candidate&)> is_so;
   };
 
-  static std::span<const Expected> expected() {
-    static constexpr auto kExpected = std::to_array<Expected>(
-        {{"Without a pipeline", [](const Candidate& c) { return c.sizes.pp == 1; }},
-         {"Without recomputation",
-          [](const Candidate& c) { return c.checkpointing == Checkpointing::none; }},
-         {"With ZeRO 3", [](const Candidate& c) {
-            return c.sizes.zero == 3 || c.sharding == Sharding::fsdp ||
-                   c.sharding == Sharding::reduced_each;
-          }}});
-    return kExpected;
+  std::vector<Expected> expected() const {
+    std::vector<Expected> all{
+        {"Without a pipeline", [](const Candidate& c) { return c.sizes.pp == 1; }},
+        {"Without recomputation",
+         [](const Candidate& c) { return c.checkpointing == Checkpointing::none; }},
+        {"With ZeRO 3", [](const Candidate& c) {
+           return c.sizes.zero == 3 || c.sharding == Sharding::fsdp ||
+                  c.sharding == Sharding::reduced_each;
+         }}};
+    if (options_.explains) add_published(all);
+    return all;
+  }
+
+  /// Of those of one framework, that for the number of GPUs that is nearest.
+  void add_published(std::vector<Expected>& all) const {
+    for (const Field& field : fields_) {
+      const Job& job = *field.job;
+      std::optional<PublishedLayout> nearest;
+      const auto distance = [&job](const PublishedLayout& one) {
+        return static_cast<double>(std::max(one.gpus, job.gpus)) /
+               static_cast<double>(std::min(one.gpus, job.gpus));
+      };
+      for (const PublishedLayout& one : published_layouts())
+        if (one.is_for(job) && (!nearest || distance(one) < distance(*nearest))) nearest = one;
+      if (!nearest) continue;
+      all.push_back({nearest->where, [layout = *nearest, gpus = job.gpus](const Candidate& c) {
+                       return c.sizes.gpus == gpus && layout.is_of(c);
+                     }});
+    }
   }
 
   /// What became of the layouts that people expect, where no plan that is shown is of their kind.

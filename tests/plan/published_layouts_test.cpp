@@ -9,6 +9,7 @@
 #include "answer/handed.h"
 #include "answer/plan_question.h"
 #include "model/catalog.h"
+#include "plan/published.h"
 
 namespace memtape::plan {
 namespace {
@@ -61,6 +62,38 @@ std::vector<Published> published() {
        {{"cp", "1"}},
        pins({{Axis::tp, 8}, {Axis::cp, 1}, {Axis::micro_batch, 16}})},
   };
+}
+
+/// What --why names is in the space that is searched.
+TEST(PublishedLayouts, AreAmongTheCandidates) {
+  const answer::Handed outside({}, "", {}, {});
+  for (const PublishedLayout& one : published_layouts()) {
+    SCOPED_TRACE(one.where);
+    bool is_known = false, is_candidate = false;
+    for (const char* id : {"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-70B",
+                           "meta-llama/Llama-3.1-405B", "Qwen/Qwen3-30B-A3B",
+                           "Qwen/Qwen3-235B-A22B", "deepseek-ai/DeepSeek-V3"}) {
+      answer::RawOptions raw;
+      raw.model = id;
+      raw.values = {{"gpu", "h100-80gb"},
+                    {"framework", std::string(one.framework)},
+                    {"gpus", fmt::format("{}", one.gpus)},
+                    {"global-batch-size", fmt::format("{}", one.gpus * 4)},
+                    {"sequence-length", fmt::format("{}", one.sequence)}};
+      const Config config = *Config::parse(find_model(id)->config, id);
+      auto question = answer::plan_question(raw, config, outside);
+      ASSERT_TRUE(question) << question.error().line();
+      Field& field = question->fields.front();
+      if (!one.is_for(*field.job)) continue;
+      is_known = true;
+      for (const auto& [axis, size] : {std::pair(Axis::tp, one.tp), std::pair(Axis::cp, one.cp)})
+        field.job->pins.set(axis, {size});
+      for (const Candidate& c : points_of(*field.space, *field.job).all)
+        is_candidate = is_candidate || one.is_of(c);
+    }
+    EXPECT_TRUE(is_known);
+    EXPECT_TRUE(is_candidate);
+  }
 }
 
 TEST(PublishedLayouts, AreNeverFasterThanWhatIsFound) {
