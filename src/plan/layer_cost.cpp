@@ -9,6 +9,7 @@
 #include "ghost/device_traits.h"
 #include "predict/program.h"
 #include "predict/step_play.h"
+#include "predict/step_summary.h"
 
 namespace memtape::plan {
 namespace {
@@ -55,7 +56,7 @@ std::optional<LayerCost> LayerCosts::measured(const Candidate& c, Kind kind, Loa
 std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind, Load load,
                                                  std::int64_t layers) const {
   const Sizes& s = c.sizes;
-  Config small = job_.config.with_integer("num_hidden_layers", layers);
+  Config small = with_so_many_layers(job_.config, layers);
   if (small.has("first_k_dense_replace"))
     small = small.with_integer("first_k_dense_replace", kind == Kind::dense ? layers : 0);
   if (small.has("num_nextn_predict_layers"))

@@ -14,7 +14,7 @@ namespace memtape::plan {
 struct PublishedLayout {
   std::string_view where;  ///< "Megatron-Bridge's recipe for Llama 3 70B on 64 H100"
   std::string_view framework;
-  int capability = 9;  ///< the major one of its GPUs
+  int capability = 9;                                ///< the major one of its GPUs
   std::int64_t layers = 1, hidden = 1, experts = 0;  ///< of the model
   std::int64_t gpus = 1, sequence = 1;
   /// Sizes of 0 were left open.

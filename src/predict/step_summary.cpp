@@ -53,20 +53,23 @@ SmallStep small_step(const Tape& tape) {
 constexpr std::array<const char*, 4> kLayerKeys{"num_hidden_layers", "n_layer", "num_layers",
                                                 "n_layers"};
 
+std::optional<const char*> layer_key(const Config& config) {
+  const auto known = std::find_if(kLayerKeys.begin(), kLayerKeys.end(),
+                                  [&](const char* key) { return config.has(key); });
+  return known == kLayerKeys.end() ? std::nullopt : std::optional(*known);
+}
+
 /// The configuration with another number of layers; lists with an entry per layer cannot follow,
 /// and two stacks have no one number, so there is none then.
 std::optional<Config> with_layers(const Config& config, std::int64_t layers) {
   for (const char* key : {"layer_types", "mlp_layer_types", "attention_types", "encoder_layers"})
     if (config.has(key)) return std::nullopt;
-  const auto known = std::find_if(kLayerKeys.begin(), kLayerKeys.end(),
-                                  [&](const char* key) { return config.has(key); });
-  return config.with_integer(known == kLayerKeys.end() ? kLayerKeys[0] : *known, layers);
+  return with_so_many_layers(config, layers);
 }
 
 std::int64_t layers_of(const Config& config) {
-  for (const char* key : kLayerKeys)
-    if (config.has(key)) return config.layers(key);
-  return StepSummary::kLeastLayers;
+  const auto key = layer_key(config);
+  return key ? config.layers(*key) : StepSummary::kLeastLayers;
 }
 
 Result<SmallStep> run_step(const Config& config, const TrainRecipe& recipe,
@@ -77,6 +80,10 @@ Result<SmallStep> run_step(const Config& config, const TrainRecipe& recipe,
 }
 
 }  // namespace
+
+Config with_so_many_layers(const Config& config, std::int64_t layers) {
+  return config.with_integer(layer_key(config).value_or(kLayerKeys[0]), layers);
+}
 
 class SummaryBuilder {
  public:

@@ -15,6 +15,9 @@
 
 namespace memtape {
 
+/// The configuration with another number of layers, under the name by which it says it.
+Config with_so_many_layers(const Config& config, std::int64_t layers);
+
 class StepSummary {
  public:
   /// Peak of the requested bytes over one step of the model with `layers` layers (at least

@@ -70,9 +70,9 @@ TEST(PublishedLayouts, AreAmongTheCandidates) {
   for (const PublishedLayout& one : published_layouts()) {
     SCOPED_TRACE(one.where);
     bool is_known = false, is_candidate = false;
-    for (const char* id : {"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-70B",
-                           "meta-llama/Llama-3.1-405B", "Qwen/Qwen3-30B-A3B",
-                           "Qwen/Qwen3-235B-A22B", "deepseek-ai/DeepSeek-V3"}) {
+    for (const char* id :
+         {"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-70B", "meta-llama/Llama-3.1-405B",
+          "Qwen/Qwen3-30B-A3B", "Qwen/Qwen3-235B-A22B", "deepseek-ai/DeepSeek-V3"}) {
       answer::RawOptions raw;
       raw.model = id;
       raw.values = {{"gpu", "h100-80gb"},
