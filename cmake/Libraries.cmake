@@ -26,6 +26,9 @@ foreach(library fmt tl nlohmann toml++)
   file(CREATE_LINK ${${library}_headers}/${library} ${portable_headers}/${library} SYMBOLIC)
 endforeach()
 set(TOML_INCLUDE_DIR ${portable_headers})
+if(MEMTAPE_ZIG_TARGET MATCHES "macos")
+  set(TOML_DEFINITIONS TOML_DISABLE_ENVIRONMENT_CHECKS)  # zig's <cfloat> for macOS loses FLT_RADIX behind other headers
+endif()
 foreach(library fmt::fmt-header-only tl::expected nlohmann_json::nlohmann_json)
   add_library(${library} INTERFACE IMPORTED GLOBAL)
   target_include_directories(${library} INTERFACE ${portable_headers})
@@ -51,7 +54,8 @@ set(YAML_LIBRARY memtape_yaml)
 
 add_library(memtape_zlib STATIC EXCLUDE_FROM_ALL ${zlib}/adler32.c ${zlib}/crc32.c ${zlib}/deflate.c ${zlib}/gzclose.c ${zlib}/gzlib.c
   ${zlib}/gzread.c ${zlib}/gzwrite.c ${zlib}/inffast.c ${zlib}/inflate.c ${zlib}/inftrees.c ${zlib}/trees.c ${zlib}/zutil.c)
-target_compile_definitions(memtape_zlib PRIVATE HAVE_UNISTD_H)
+# It takes a Mac for one of before 2001, and defines fdopen away where that is no macro.
+target_compile_definitions(memtape_zlib PRIVATE HAVE_UNISTD_H fdopen=fdopen)
 target_include_directories(memtape_zlib SYSTEM PUBLIC ${zlib})
 add_library(ZLIB::ZLIB ALIAS memtape_zlib)
 

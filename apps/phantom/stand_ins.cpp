@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "phantom/child.h"
+#include "sources/this_program.h"
 
 namespace memtape::phantom_run {
 namespace {
@@ -84,8 +85,13 @@ Result<void> build_where_left_out(const fs::path& program) {
 }  // namespace
 
 Result<fs::path> stand_ins_folder() {
+#ifndef __linux__
+  return unsupported("the phantom GPU's libraries stand in for those of Linux", "this system",
+                     "a Linux machine or container runs them; every answer but a recorded one "
+                     "is the same here");
+#endif
   std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path here = sources::this_program().parent_path();
   if (const Result<void> built = build_where_left_out(here); !built)
     return tl::unexpected(built.error());
   for (const fs::path& folder :

@@ -56,8 +56,9 @@ bool write_all(int descriptor, const char* bytes, std::size_t count) {
 
 Result<AnswerProcess> AnswerProcess::start(const Work& work, const Limits& limits) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+  if (::pipe(ends.data()) != 0)
     return tl::unexpected(Error{ErrorKind::internal, std::strerror(errno), kWhere, {}});
+  for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);

@@ -76,11 +76,14 @@ bool has_gone(evhttp_request* request) {
   return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-timeval until(AnswerProcess::Clock::time_point deadline) {
+timeval time_until(AnswerProcess::Clock::time_point deadline) {
   using std::chrono::microseconds;
   const auto left = std::chrono::ceil<microseconds>(deadline - AnswerProcess::Clock::now());
   const std::int64_t us = std::max<std::int64_t>(left.count(), 1);
-  return {us / 1'000'000, us % 1'000'000};
+  timeval until{};  // whose parts have other types on other systems
+  until.tv_sec = static_cast<decltype(until.tv_sec)>(us / 1'000'000);
+  until.tv_usec = static_cast<decltype(until.tv_usec)>(us % 1'000'000);
+  return until;
 }
 
 }  // namespace
@@ -227,7 +230,7 @@ class HttpServer::Loop {
   }
 
   static void await(Running& running) {
-    const timeval left = until(running.process.deadline());
+    const timeval left = time_until(running.process.deadline());
     event_add(running.arrives.get(), &left);
   }
 

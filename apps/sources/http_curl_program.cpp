@@ -16,6 +16,8 @@
 #include "base/text.h"
 #include "sources/http_headers.h"
 
+extern char** environ;  // which POSIX leaves to the program to declare
+
 namespace memtape::sources {
 namespace {
 

@@ -60,7 +60,7 @@ bool bind(void* library, const char* name, Function& function) {
 /// The loaded library stays loaded until the program ends.
 std::optional<Library> load_library() {
   void* handle = nullptr;
-  for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4"})
+  for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.4.dylib"})
     if (handle == nullptr) handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
   Library curl{};
   if (handle == nullptr) return std::nullopt;

@@ -10,7 +10,13 @@ if(MEMTAPE_ZIG_TARGET MATCHES "wasi")
   set(CMAKE_SYSTEM_NAME Generic)  # CMake 3.25 does not know WASI
   set(CMAKE_EXECUTABLE_SUFFIX ".wasm")
 elseif(MEMTAPE_ZIG_TARGET MATCHES "macos")
-  set(CMAKE_SYSTEM_NAME Generic)  # its rules for Darwin want Apple's tools
+  set(CMAKE_SYSTEM_NAME Darwin)
+  set(CMAKE_OSX_SYSROOT "" CACHE STRING "zig brings the headers")
+  # Linked by their final names, so that Apple's install_name_tool has nothing to do.
+  set(CMAKE_INSTALL_NAME_TOOL /bin/false CACHE FILEPATH "")
+  set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+  set(CMAKE_INSTALL_NAME_DIR "@rpath")
+  set(CMAKE_BUILD_WITH_INSTALL_NAME_DIR ON)
 endif()
 
 foreach(language C CXX)

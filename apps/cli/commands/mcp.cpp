@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -152,15 +153,23 @@ Result<std::vector<std::string>> words_of(const Tool& tool, const Json& argument
   return words;
 }
 
+/// A file without a name, which goes with its last descriptor.
+std::FILE* unnamed_file() {
+#ifdef __linux__
+  const int file = memfd_create("input", MFD_CLOEXEC);
+  return file < 0 ? nullptr : fdopen(file, "w+");
+#else
+  return std::tmpfile();
+#endif
+}
+
 /// Standard input becomes `text`.
 void give_input(const std::string& text) {
-  const int file = memfd_create("input", MFD_CLOEXEC);
-  if (file < 0) return;
-  if (write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
-    lseek(file, 0, SEEK_SET);
-    dup2(file, STDIN_FILENO);
-  }
-  close(file);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(unnamed_file(), std::fclose);
+  if (!file) return;
+  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) return;
+  std::rewind(file.get());  // and writes what is not written yet
+  dup2(fileno(file.get()), STDIN_FILENO);
 }
 
 struct Printed {

@@ -12,6 +12,9 @@
 
 #include "commands.h"
 #include "service/page_folder.h"
+#include "sources/this_program.h"
+
+extern char** environ;  // which POSIX leaves to the program to declare
 
 namespace memtape::cli {
 namespace {
@@ -21,8 +24,7 @@ namespace fs = std::filesystem;
 /// The page that was built (scripts/build_web.sh) or installed with this program.
 std::optional<fs::path> built_page() {
   std::error_code unreadable;
-  const fs::path program = fs::read_symlink("/proc/self/exe", unreadable);
-  const fs::path beside = program.parent_path();  // build/release, or bin
+  const fs::path beside = sources::this_program().parent_path();  // build/release, or bin
   for (const fs::path& folder : {beside / "../web", beside / "../share/memtape/web"})
     if (fs::exists(folder / "index.html", unreadable)) return folder.lexically_normal();
   return std::nullopt;

@@ -2,17 +2,19 @@
 """The C interface of libmemtape through ctypes, which lets other threads run during a call; and the program beside it."""
 import ctypes
 import os
+import sys
 from typing import List, Mapping, Optional, Tuple
 
 from ._error import Error
 
 _NATIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
+_LIBRARY = "libmemtape.dylib" if sys.platform == "darwin" else "libmemtape.so"
 _loaded: Optional[ctypes.CDLL] = None
 
 
 def _load() -> ctypes.CDLL:
     global _loaded
-    path = os.environ.get("MEMTAPE_LIBRARY") or os.path.join(_NATIVE, "lib", "libmemtape.so")
+    path = os.environ.get("MEMTAPE_LIBRARY") or os.path.join(_NATIVE, "lib", _LIBRARY)
     try:
         native = ctypes.CDLL(path)
     except OSError as problem:
