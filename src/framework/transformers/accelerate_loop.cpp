@@ -181,11 +181,13 @@ Result<torch::TrainRun> run_loop(const Config& config, const TrainRecipe& recipe
                                  const ghost::DeviceTraits& device, int rank,
                                  torch::EqualLayerRuns runs) {
   ghost::Session session(device, recipe.release);
-  session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
+  // A cache that outlives the pass holds tensors of each layer, so each has to run.
+  const bool caches = makes_cache(config, recipe);
+  session.repeats_layers = runs == torch::EqualLayerRuns::written_down && !caches;
   session.mark(Phase::init, -1, 0);
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  AccelerateLoop loop(recipe, **model, makes_cache(config, recipe), rank);
+  AccelerateLoop loop(recipe, **model, caches, rank);
   const torch::StaticBytes statics = loop.train();
   if (session.error) return tl::unexpected(*session.error);
   session.finished = true;
