@@ -67,6 +67,13 @@ inline constexpr Change kTrlHasOnlineRloo{
     "RLOOTrainer generates and trains as GRPOTrainer does; before, it was a loop of its own.",
     "trainer/rloo_trainer.py"};
 
+inline constexpr Change kTrlFlattensForEntropy{
+    Package::trl,
+    {0, 23, 0},
+    "The entropy of logits is taken 128 tokens at a time, of a copy where sequences do not lie "
+    "behind one another; before, one sequence at a time.",
+    "trainer/utils.py:entropy_from_logits"};
+
 inline constexpr Change kTrlShiftsLogits{
     Package::trl,
     {0, 29, 0},
@@ -79,6 +86,20 @@ inline constexpr Change kTrlDividesLogitsInPlace{
     {1, 0, 0},
     "GRPO and RLOO divide the logits in place; before, into another tensor.",
     "trainer/grpo_trainer.py:GRPOTrainer._get_per_token_logps_and_entropies"};
+
+inline constexpr Change kTrlTakesEntropyOfShifted{
+    Package::trl,
+    {1, 3, 0},
+    "SFTTrainer takes the entropy of a copy of the logits without the last position, and makes a "
+    "second one to count what they get right; before, the entropy of the logits.",
+    "trainer/sft_trainer.py:SFTTrainer.compute_loss"};
+
+inline constexpr Change kTrlCountsFromViews{
+    Package::trl,
+    {1, 6, 0},
+    "SFTTrainer counts from the logits without the last position as they lie in memory; before, "
+    "from copies.",
+    "trainer/sft_trainer.py:SFTTrainer.compute_loss"};
 
 inline constexpr Change kTrlChunksSft{
     Package::trl,

@@ -2,6 +2,7 @@
 #include "framework/transformers/trl/whole_logits.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "framework/transformers/trl/logprob_entropy.h"
 #include "framework/transformers/trl/pair.h"
@@ -9,6 +10,7 @@
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
+#include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
@@ -20,13 +22,35 @@ namespace {
 
 using ghost::Tensor;
 
-/// entropy_from_logits works on 128 rows at a time.
-void take_entropy(const Tensor& logits) {
+/// What entropy_from_logits takes of a chunk. Its probabilities in logarithms live until the next
+/// chunk has its own.
+Tensor entropy_of_chunk(const Tensor& chunk, Tensor& logps) {
+  logps = ghost::log_softmax(chunk, chunk.dtype());
+  return ghost::exp(logps).mul(logps).sum(-1).neg();
+}
+
+/// One sequence at a time, before kTrlFlattensForEntropy.
+Tensor entropy_by_sequence(const Tensor& logits) {
+  std::vector<Tensor> per_token_entropies;
+  Tensor logps;
+  for (std::int64_t row = 0; row < logits.size(0); ++row)
+    per_token_entropies.push_back(entropy_of_chunk(logits.slice(0, row, row + 1), logps));
+  return ghost::cat(per_token_entropies, 0);
+}
+
+/// 128 tokens at a time.
+Tensor entropy_from_logits(const Tensor& logits) {
+  if (!ghost::has(changes::kTrlFlattensForEntropy)) return entropy_by_sequence(logits);
   constexpr std::int64_t kRows = 128;
-  const ghost::Dims chunk{std::min(kRows, logits.numel() / logits.size(-1)), logits.size(-1)};
-  const ghost::Op op("_log_softmax", {});
-  const auto rows = [&] { return ghost::empty(chunk, logits.dtype()); };
-  const Tensor logps = rows(), exponential = rows(), product = rows();
+  const std::int64_t classes = logits.size(-1), rows = logits.numel() / classes;
+  const Tensor flat_logits = logits.reshape({rows, classes});
+  std::vector<Tensor> entropies;
+  Tensor logps;
+  for (std::int64_t row = 0; row < rows; row += kRows) {
+    const Tensor chunk = flat_logits.slice(0, row, std::min(row + kRows, rows));
+    entropies.push_back(entropy_of_chunk(chunk, logps));
+  }
+  return ghost::cat(entropies, 0).reshape(logits.sizes().leading());
 }
 
 /// The mean logit of each completion token: the logits of one half, picked by its mask.
@@ -60,7 +84,7 @@ FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch
   const auto numbers = [&](bool wanted, DType dtype) {
     return wanted ? ghost::empty(shifted.sizes(), dtype) : Tensor();
   };
-  if (count.outputs.entropy && shifts) take_entropy(scored);
+  if (count.outputs.entropy && shifts) entropy_from_logits(scored);
   if (count.outputs.mean_logits && rolled.size(0) % 2 == 0) {
     const Tensor counted = ghost::ne(rolled, ghost::kIgnoreIndex);
     take_mean_logits(scored.detach(), counted, count.scored);
@@ -73,16 +97,34 @@ FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch
 
 Tensor entropy_of_logits(const Tensor& logits) {
   const ghost::GradMode no_grad(false);
-  if (!ghost::has(changes::kTrlFusesLogSoftmax)) take_entropy(logits);
+  if (!ghost::has(changes::kTrlFusesLogSoftmax)) return entropy_from_logits(logits);
   return ghost::empty(logits.sizes().leading(), DType::float32);
 }
 
 void log_metrics_of_logits(const Tensor& logits, const Tensor& labels) {
   if (!logits.defined() || !ghost::has(changes::kTrlCountsAccuracy)) return;
   const ghost::GradMode no_grad(false);
-  if (ghost::has(changes::kTrlCheckpoints)) take_entropy(logits);
-  const Tensor shift_logits = logits.slice(1, 0, -1).contiguous();
-  const Tensor shift_labels = labels.slice(1, 1, labels.size(1)).contiguous();
+  const bool copies = !ghost::has(changes::kTrlCountsFromViews);
+  const auto as_counted = [copies](const Tensor& view) {
+    return copies ? view.contiguous() : view;
+  };
+  const auto shifted_logits = [&] { return as_counted(logits.slice(1, 0, -1)); };
+  const auto shifted_labels = [&] { return as_counted(labels.slice(1, 1, labels.size(1))); };
+  Tensor shift_logits, shift_labels, per_token_entropy, entropy_sum, total_tokens;
+  if (ghost::has(changes::kTrlTakesEntropyOfShifted)) {
+    shift_logits = shifted_logits();
+    shift_labels = shifted_labels();
+    per_token_entropy = entropy_of_logits(shift_logits);
+    const Tensor mask = ghost::ne(shift_labels, ghost::kIgnoreIndex);
+    entropy_sum = ghost::sum_all(per_token_entropy.mul(mask));
+    total_tokens = sum_of_bools(mask);
+  } else if (ghost::has(changes::kTrlCheckpoints)) {
+    per_token_entropy = entropy_of_logits(logits);
+  }
+  if (copies) {
+    shift_logits = shifted_logits();
+    shift_labels = shifted_labels();
+  }
   const Tensor predictions = ghost::argmax(shift_logits);
   const Tensor mask = ghost::ne(shift_labels, ghost::kIgnoreIndex);
   const Tensor correct = sum_of_bools(mask);
