@@ -2,6 +2,7 @@
 #include "predict/release_bounds.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 
