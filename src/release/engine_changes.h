@@ -14,6 +14,12 @@ inline constexpr Change kVllmEngineIsV1{
     "batch is a whole prompt and whose graphs are not counted.",
     "vllm/envs.py:VLLM_USE_V1"};
 
+inline constexpr Change kVllmRunsV1OnEveryGpu{
+    Package::vllm,
+    {0, 10, 2},
+    "The V1 engine runs on GPUs before Ampere, too; before, the V0 engine runs there.",
+    "vllm/engine/arg_utils.py:EngineArgs._is_v1_supported_oracle (Compute Capability < 8.0)"};
+
 inline constexpr Change kVllmChunksLongPrompts{
     Package::vllm,
     {0, 5, 3},
@@ -202,6 +208,14 @@ inline constexpr Change kVllmLeavesOthersOut{
     "The V1 worker counts what it takes itself; before, all that is in use on the device, by other "
     "programs, too.",
     "vllm/v1/worker/gpu_worker.py:Worker.determine_available_memory (memory_profiling)"};
+
+inline constexpr Change kVllmTakesManyItemsOfAPrompt{
+    Package::vllm,
+    {0, 8, 4},
+    "The V1 engine takes 999 images and videos of a prompt where nobody limits them; before, and "
+    "on "
+    "the V0 engine, one.",
+    "vllm/config.py:MultiModalConfig.get_limit_per_prompt"};
 
 inline constexpr Change kVllmTakesLimitsAsJson{
     Package::vllm,

@@ -19,7 +19,7 @@ std::optional<Version> Version::parse(std::string_view text) {
     if (error != std::errc() || *number < 0) return std::nullopt;
     at = next;
     const bool goes_on = end - at > 1 && *at == '.' && at[1] >= '0' && at[1] <= '9';
-    if (!goes_on) break;
+    if (!goes_on || number == &version.patch) break;
     ++at;
   }
   // "2.8.0+cu128", "5.0.0rc1" and "4.45.2.post1" are known by their numbers; "2x8" is no version.

@@ -46,12 +46,13 @@ const PixelLimits* pixel_limits(std::string_view type) {
 }
 
 /// How many of one kind a prompt may have (MultiModalConfig.get_limit_per_prompt).
-std::int64_t limit_of(const Config& limits, const char* modality) {
-  constexpr std::int64_t kDefault = 999;
-  if (!limits.has(modality)) return kDefault;
-  if (limits.json(modality).starts_with("{"))
-    return limits.object(modality).count("count", kDefault);
-  return limits.count(modality, kDefault);
+std::int64_t limit_of(const Config& limits, const char* modality, const Settings& s) {
+  const bool takes_many =
+      s.runner != Runner::v0 && s.release.has(changes::kVllmTakesManyItemsOfAPrompt);
+  const std::int64_t usual = takes_many ? 999 : 1;
+  if (!limits.has(modality)) return usual;
+  if (limits.json(modality).starts_with("{")) return limits.object(modality).count("count", usual);
+  return limits.count(modality, usual);
 }
 
 /// The most merged patches whose rectangle is not longer than 200 times its width.
@@ -121,6 +122,13 @@ std::vector<Modality> image_items(const Config& config, const Config& vision, co
   return {};
 }
 
+/// V0's profile_run: as many prompts as a batch holds of all their items, each with all of them.
+std::int64_t items_of_v0(std::int64_t limit, std::int64_t tokens_of_prompt, const Settings& s) {
+  const std::int64_t prompts = std::min(
+      s.max_num_seqs, s.max_num_batched_tokens / std::max<std::int64_t>(1, tokens_of_prompt));
+  return limit * std::max<std::int64_t>(1, prompts);
+}
+
 /// MultiModalBudget._get_max_items.
 std::int64_t items_of(std::int64_t tokens, std::int64_t limit, const Settings& s) {
   const std::int64_t budget = std::max(s.max_num_batched_tokens, tokens);
@@ -148,15 +156,23 @@ Result<Config> given_json(const ServeOptions& options, std::string_view name) {
   return Config::parse(options.text(name, "{}"), fmt::format("--{}", name));
 }
 
-/// The kind whose items have the most tokens; of two alike the one behind in the alphabet.
+/// The kind whose items have the most tokens; of two alike the one behind in the alphabet. The V0
+/// engine runs all kinds, one after the other: the one of most tokens counts.
 void choose(Encoders& encoders, const std::vector<Modality>& items, const Config& limits,
             const Settings& s) {
+  const bool is_v0 = s.runner == Runner::v0;
+  std::int64_t tokens_of_prompt = 0, most = 1;
+  for (const auto& [modality, item] : items)
+    tokens_of_prompt += limit_of(limits, modality.c_str(), s) * item.tokens;
   for (const auto& [modality, item] : items) {
-    const std::int64_t limit = limit_of(limits, modality.c_str());
-    if (limit == 0 || item.tokens < std::max<std::int64_t>(1, encoders.item.tokens)) continue;
+    const std::int64_t limit = limit_of(limits, modality.c_str(), s);
+    const std::int64_t tokens = item.tokens * (is_v0 ? limit : 1);
+    if (limit == 0 || tokens < most) continue;
+    most = tokens;
     encoders.modality = modality;
     encoders.item = item;
-    encoders.items = items_of(item.tokens, limit, s);
+    encoders.items =
+        is_v0 ? items_of_v0(limit, tokens_of_prompt, s) : items_of(item.tokens, limit, s);
   }
 }
 
@@ -219,7 +235,7 @@ Result<std::shared_ptr<const Encoders>> read_encoders(const ServeOptions& option
   encoders.is_known = !items.empty() && !has_sound;
   if (!encoders.is_known) encoders.tower = parameters_of_tower(config, s);
   encoders.tower_is_whole = !encoders.tower.empty();
-  if (pixels)
+  if (pixels && pixels_of(*kwargs, "images_kwargs", pixels->image) == pixels->image)
     encoders.assumed = fmt::format(
         "the processor is taken to be the published one, with images of {} pixels at most; "
         "--mm-processor-kwargs '{{\"max_pixels\": N}}' says others",

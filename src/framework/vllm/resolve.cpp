@@ -163,6 +163,7 @@ Runner runner_of(const ServeOptions& options, const Config& config, const Settin
   const Release& release = s.release;
   const Change& first = s.pooling ? changes::kVllmPoolsOnV1 : changes::kVllmEngineIsV1;
   if (!release.has(first) || options.text("use-v1", "1") == "0") return Runner::v0;
+  if (s.device.traits.major < 8 && !release.has(changes::kVllmRunsV1OnEveryGpu)) return Runner::v0;
   if (const std::string* asked = options.find("use-v2-model-runner"))
     return *asked == "0" ? Runner::v1 : Runner::v2;
   const bool has_stages = options.text("pipeline-parallel-size", "1") != "1";
@@ -528,7 +529,6 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   const Result<std::optional<Pooling>> pooling = pooling_of(options, named);
   if (!pooling) return tl::unexpected(pooling.error());
   s.pooling = *pooling;
-  s.runner = runner_of(options, config, s);
   if (const std::string version = options.text("engine-version", kVersion); version != kVersion)
     warnings.push_back(
         fmt::format("vLLM {}'s layers are taken to be those of {}; its defaults, "
@@ -537,6 +537,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   const Result<DeviceFacts> device = device_facts(request.device, "vLLM", kLeastCapability);
   if (!device) return tl::unexpected(device.error());
   s.device = *device;
+  s.runner = runner_of(options, config, s);
   const Result<DType> dtype = dtype_of(options, config, s.device);
   if (!dtype) return tl::unexpected(dtype.error());
   s.dtype = *dtype;

@@ -19,6 +19,7 @@
 #include "framework/vllm/startup.h"
 #include "mesh/nccl.h"
 #include "model/type_of.h"
+#include "release/vllm_models.h"
 
 namespace memtape::vllm {
 namespace {
@@ -366,6 +367,18 @@ void judge(ServeAnswer& answer, const std::vector<RankRun>& runs,
   if (answer.doubt.empty()) answer.doubt = sharing_doubt(runs.front(), plans.front());
 }
 
+/// A release before the model's class refuses it or runs transformers' in its place, which is not
+/// modelled.
+void doubt_missing_class(ServeAnswer& answer, const Config& whole, const Settings& s) {
+  for (const std::string& name : whole.texts("architectures"))
+    if (const auto since = first_vllm_release_after(s.release, name); since && answer.doubt.empty())
+      answer.doubt = fmt::format(
+          "vLLM {} has no class {}, which came with {}: it refuses the model, or runs "
+          "transformers' "
+          "own, which is not modelled; --engine-version {} is what can be answered",
+          s.release.of(Package::vllm).text(), name, since->text(), since->text());
+}
+
 void add_notes(ServeAnswer& answer, const KvPlan& plan, const RankRun& run) {
   const Settings& s = run.settings;
   if (run.startup.offloaded_bytes > 0)
@@ -493,6 +506,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, runs->front().settings);
   judge(answer, *runs, *plans);
+  doubt_missing_class(answer, *whole, *settings);
   add_load_levers(answer, *settings, [&](const Settings& other) {
     return fullest_loading(config, other, quantization->get());
   });
