@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+#include "framework/transformers/images_left_out.h"
 #include "workload/train_recipe.h"
 
 namespace memtape {
@@ -21,6 +23,46 @@ void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const Rank
                  : fmt::format("what {} settings do is not modelled: from what stays between steps "
                                "to twice what a step adds",
                                count));
+}
+
+namespace {
+
+/// Patches that become one token: Qwen's merge them by squares, Gemma 3's pool a picture of a fixed
+/// size to so many tokens.
+std::int64_t patches_of_token(const Config& config, const Config& vision, std::int64_t picture) {
+  if (const std::int64_t tokens = config.count("mm_tokens_per_image", 0); tokens > 0 && picture > 0)
+    return std::max<std::int64_t>(1, picture / tokens);
+  const std::int64_t side =
+      vision.count("spatial_merge_size", config.count("spatial_merge_size", 1));
+  return std::max<std::int64_t>(1, side * side);
+}
+
+}  // namespace
+
+void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& recipe) {
+  const Config vision = config.object("vision_config");
+  if (std::ranges::find(recipe.assumed, transformers::kImagesLeftOut) == recipe.assumed.end() ||
+      vision.keys().empty())
+    return;
+  // In one layer queries, keys, values, their product, the norms and the MLP's inner states; of
+  // attention without a kernel for its mask the scores in float32, with the mask and normalized.
+  constexpr std::int64_t kStatesOfLayer = 8, kInnerStates = 3, kScores = 3;
+  const std::int64_t hidden = vision.dimension({"hidden_size", "embed_dim"}, 1152);
+  const std::int64_t inner = vision.dimension("intermediate_size", 4 * hidden);
+  const std::int64_t layers = vision.layers({"num_hidden_layers", "depth"}, 27);
+  const std::int64_t heads = vision.dimension({"num_attention_heads", "num_heads"}, 16);
+  const std::int64_t side = vision.count("image_size", 0) / vision.dimension("patch_size", 14);
+  const std::int64_t patches = recipe.micro_batch_size * recipe.sequence_length *
+                               patches_of_token(config, vision, side * side);
+  const std::int64_t attended = side > 0 ? std::min(patches, side * side) : patches;
+  const std::int64_t kept = recipe.checkpointing == Checkpointing::none ? layers : 1;
+  const Bytes most = bytes_of(DType::bfloat16,
+                              patches * (layers * hidden +
+                                         kept * (kStatesOfLayer * hidden + kInnerStates * inner))) +
+                     bytes_of(DType::float32, kScores * heads * attended * attended);
+  bounds.high_bytes += most;
+  bounds.causes.push_back(fmt::format(
+      "the batch is text alone: one of images alone takes up to {} more", human_bytes(most)));
 }
 
 }  // namespace memtape

@@ -4,6 +4,7 @@
 // which no step can do without, and ends at twice what a step adds to that.
 #pragma once
 
+#include "model/config.h"
 #include "outcome/prediction.h"
 
 namespace memtape {
@@ -12,5 +13,9 @@ struct TrainRecipe;
 
 /// Does nothing if all settings are modelled. `rank` is the fullest one.
 void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank);
+
+/// Where images of a batch are left out, the upper end is that of a batch of images alone. A tower
+/// with fewer layers' states, or with a kernel for its attention, takes less.
+void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& recipe);
 
 }  // namespace memtape

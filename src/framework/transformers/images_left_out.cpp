@@ -17,8 +17,7 @@ void leave_images_out(TrainRecipe& recipe) {
   }
   // Cut parameters have not been laid beside a run of such a model.
   const bool cuts = trainer_of(recipe).fsdp || runs_deepspeed(recipe);
-  (cuts ? recipe.not_modelled : recipe.assumed)
-      .emplace_back("batches are taken to be text alone: images add what their tower holds");
+  (cuts ? recipe.not_modelled : recipe.assumed).emplace_back(kImagesLeftOut);
 }
 
 }  // namespace memtape::transformers
