@@ -41,7 +41,7 @@ def largest(key):
 
 
 FIGURES = {  # by the names of asked.jsonl: where an answer has them
-    "weights": largest("weights_bytes"),
+    "weights": lambda said: max(rank.get("model_memory_bytes", rank["weights_bytes"]) for rank in said["ranks"]),  # "Model loading took"
     "activation": largest("activation_peak_bytes"),
     "graphs": largest("cuda_graph_bytes"),
     "load": largest("load_peak_bytes"),
