@@ -90,6 +90,21 @@ void take_model_by_name(const launch::Translation& said, const Outside& outside,
   raw.model = named.id;
 }
 
+/// The same of a draft model's file.
+void take_draft_by_name(const Outside& outside, RawOptions& raw) {
+  const auto draft = std::ranges::find(raw.values, "spec-draft-model",
+                                       [](const auto& value) { return value.first; });
+  if (draft == raw.values.end() || !is_path(draft->second) || outside.is_there(draft->second))
+    return;
+  const PathModel named = model_of_path(draft->second);
+  if (named.id.empty() || named.file_type.empty()) return;
+  raw.remarks.warnings.push_back(fmt::format(
+      "{} is not on this machine: the draft is taken to be {}, as llama-quantize makes {} of it",
+      draft->second, named.id, named.file_type));
+  draft->second = named.id;
+  raw.values.emplace_back("spec-draft-quantize", named.file_type);
+}
+
 Result<void> check_asked_of_training(const NamedValues& given) {
   for (const auto& [name, value] : given)
     if (name != "solve" && name != "compare" && is_server_question(name))
@@ -120,6 +135,7 @@ Result<Launched> launched(const option::Words& typed, const Outside& outside) {
     raw.values.emplace_back(option.name, option.value);
     raw.places.emplace_back(option.name, option.where);
   }
+  take_draft_by_name(outside, raw);
   if (said->takes_all_gpus && !has(given, "gpus"))
     raw.remarks.warnings.emplace_back(
         "a process is started for each GPU that is found, and nothing says how many there are: "
