@@ -56,10 +56,14 @@ void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& re
                                patches_of_token(config, vision, side * side);
   const std::int64_t attended = side > 0 ? std::min(patches, side * side) : patches;
   const std::int64_t kept = recipe.checkpointing == Checkpointing::none ? layers : 1;
-  const Bytes most = bytes_of(DType::bfloat16,
-                              patches * (layers * hidden +
-                                         kept * (kStatesOfLayer * hidden + kInnerStates * inner))) +
-                     bytes_of(DType::float32, kScores * heads * attended * attended);
+  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+  const double states = real(layers) * real(hidden) +
+                        real(kept) * real(kStatesOfLayer * hidden + kInnerStates * inner);
+  const double scores = real(kScores * heads) * real(attended) * real(attended);
+  constexpr double kMost = 1e17;  // whatever the configuration says, an integer holds it
+  const Bytes most = static_cast<Bytes>(
+      std::min(kMost, real(bytes_of(DType::bfloat16, 1)) * real(patches) * states +
+                          real(bytes_of(DType::float32, 1)) * scores));
   bounds.high_bytes += most;
   bounds.causes.push_back(fmt::format(
       "the batch is text alone: one of images alone takes up to {} more", human_bytes(most)));

@@ -50,9 +50,11 @@ std::int64_t limit_of(const Config& limits, const char* modality, const Settings
   const bool takes_many =
       s.runner != Runner::v0 && s.release.has(changes::kVllmTakesManyItemsOfAPrompt);
   const std::int64_t usual = takes_many ? 999 : 1;
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
   if (!limits.has(modality)) return usual;
-  if (limits.json(modality).starts_with("{")) return limits.object(modality).count("count", usual);
-  return limits.count(modality, usual);
+  const bool is_object = limits.json(modality).starts_with("{");
+  return std::min(kMost, is_object ? limits.object(modality).count("count", usual)
+                                   : limits.count(modality, usual));
 }
 
 /// The most merged patches whose rectangle is not longer than 200 times its width.
