@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/letter_case.h"
 #include "base/text.h"
@@ -87,6 +88,21 @@ class FlagReader {
     return flag && flag->arity != Arity::none ? flag : nullptr;
   }
 
+  /// "one of --model_name_or_path, --model_revision"; empty where one is meant, which goes on by a few
+  /// letters.
+  std::string names_that_begin(std::string_view typed, std::string_view best) const {
+    constexpr std::size_t kMost = 6, kFewLetters = 4;
+    if (!style_.prefixes || best.size() <= typed.size() + kFewLetters) return {};
+    std::vector<std::string_view> names;
+    for (const Flag& flag : table_)
+      if (spelled(flag.name).starts_with(spelled(typed)) &&
+          std::ranges::find(names, flag.name) == names.end())
+        names.push_back(flag.name);
+    return names.size() < 2 || names.size() > kMost
+               ? std::string()
+               : fmt::format("one of {}", fmt::join(names, ", "));
+  }
+
   Result<void> unknown(std::string_view typed, bool has_value) {
     std::vector<std::string_view> names;
     for (const Flag& flag : table_) names.push_back(flag.name);
@@ -97,6 +113,9 @@ class FlagReader {
       if (takes) ++at_;
       return {};
     }
+    if (std::string several = names_that_begin(typed, best); !several.empty())
+      return bad_input(fmt::format("{} is the beginning of several arguments", typed),
+                       std::string(style_.program), std::move(several));
     return bad_input(fmt::format("unknown argument {}", typed), std::string(style_.program),
                      best.empty() ? std::string() : fmt::format("did you mean {}?", best));
   }

@@ -211,7 +211,8 @@ class Reader {
       fail(unsupported("experts are modelled over one or all tensor ranks", "--ep-size",
                        fmt::format("1 or {}", p.tp)));
     if (attention > 1 || options_.has("enable-dp-attention"))
-      fail(unsupported("attention of its own for each data rank is not modelled", "--attn-dp-size",
+      fail(unsupported("attention of its own for each data rank is not modelled",
+                       attention > 1 ? "--attn-dp-size" : "--enable-dp-attention",
                        "leave it, or use tensor parallelism"));
     p.expert_parallel = experts > 1;
     if (problem_) return;
