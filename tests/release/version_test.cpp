@@ -13,6 +13,7 @@ TEST(Version, ReadsWhatPackagesArePublishedAs) {
   EXPECT_EQ(Version::parse("5.0.0rc1"), (Version{5, 0, 0}));
   EXPECT_EQ(Version::parse("0.50.2.dev0"), (Version{0, 50, 2}));
   EXPECT_EQ(Version::parse("v0.9.2"), (Version{0, 9, 2}));
+  EXPECT_EQ(Version::parse("0.9.0.1"), (Version{0, 9, 0}));
 }
 
 TEST(Version, RefusesWhatIsNone) {
