@@ -58,14 +58,17 @@ TEST(GpuCatalog, FindsByTheNamesThatCardsAreSoldUnder) {
   EXPECT_EQ(find_gpu("2080ti").value().id, "rtx-2080-ti");
   EXPECT_EQ(find_gpu("RTX 2080 Ti 22GB").value().id, "rtx-2080-ti-22gb");
   EXPECT_EQ(find_gpu("H20-3e").value().id, "h20-141gb");
+  EXPECT_EQ(find_gpu("h100").value().id, "h100-80gb");
+  EXPECT_EQ(find_gpu("H200").value().id, "h200-141gb");
   EXPECT_EQ(find_gpu("RTX 4050").value().id, "rtx-4050-laptop");
   EXPECT_EQ(find_gpu("GTX 1660 Super").value().id, "gtx-1660-super");
 }
 
 TEST(GpuCatalog, NamesTheNearest) {
   EXPECT_EQ(complaint("h100-80g"), "--gpu: unknown GPU 'h100-80g' (did you mean h100-80gb?)");
-  EXPECT_EQ(complaint("h100"),
-            "--gpu: unknown GPU 'h100' (which one: h100-80gb-pcie, h100-80gb, h100-94gb-nvl)");
+  EXPECT_EQ(complaint("a100"),
+            "--gpu: unknown GPU 'a100' (which one: a100-40gb-pcie, a100-40gb, a100-80gb-pcie, "
+            "a100-80gb)");
   EXPECT_EQ(complaint("zzzzzzzzzzzzzzzzzzzz"),
             "--gpu: unknown GPU 'zzzzzzzzzzzzzzzzzzzz' (see memtape gpus)");
   EXPECT_EQ(complaint(""), "--gpu: unknown GPU '' (see memtape gpus)");
