@@ -335,9 +335,9 @@ inline constexpr Change kVisionRopesKeepOriginals{
 
 inline constexpr Change kAnglesAreScaledInTurn{
     Package::transformers,
-    {4, 50, 0},
+    {4, 51, 0},
     "A rotary embedding's cos is scaled before sin is taken; before, both were taken first, and "
-    "those of attentions (until 4.48) had no scale. It is not in 4.49.0 and is in 4.51.3.",
+    "those of attentions (until 4.48) had no scale. It is not in 4.50.3 and is in 4.51.3.",
     "models/llama/modeling_llama.py:LlamaRotaryEmbedding.forward, "
     "models/mistral/modeling_mistral.py:MistralRotaryEmbedding.forward"};
 
