@@ -78,12 +78,6 @@ ImageTextLoss image_text_loss(std::string_view model_type) {
                                                            : ImageTextLoss::shared;
 }
 
-/// Whether the head was the text model's own, whose output held its logits until the loss was there.
-bool head_is_of_text(std::string_view model_type) {
-  return !ghost::has(changes::kImageTextLossesAreShared) &&
-         (model_type == "gemma3" || model_type == "paligemma");
-}
-
 /// Those of Qwen count every position, the others those that the attention mask has.
 bool picks_by_mask(std::string_view model_type) { return !model_type.starts_with("qwen"); }
 
@@ -109,6 +103,14 @@ Tensor loss_of_shifted(const Tensor& logits, const Batch& batch, std::int64_t vo
 }
 
 }  // namespace
+
+bool head_is_of_text(std::string_view model_type) {
+  constexpr auto kWithHeads = std::to_array<std::string_view>(
+      {"gemma3", "paligemma", "llava", "llava_next", "llava_next_video", "llava_onevision",
+       "vipllava", "mistral3"});
+  return !ghost::has(changes::kImageTextLossesAreShared) &&
+         std::ranges::find(kWithHeads, model_type) != kWithHeads.end();
+}
 
 /// ForCausalLMLoss before transformers 4.49. Its locals live until the loss is there.
 Tensor shifted_logits_loss(const Tensor& model_logits, const Batch& batch,

@@ -15,6 +15,10 @@ namespace memtape::family {
 Tensor causal_lm_loss(Tensor& logits, const Batch& batch, std::int64_t vocab_size,
                       std::string_view model_type = {});
 
+/// Whether the head of a model of text and images is its text model's own, as before transformers
+/// 4.52: hidden states go when it returns, and its output holds the logits until the loss is there.
+bool head_is_of_text(std::string_view model_type);
+
 /// CrossEntropyLoss()(prediction_scores.view(-1, vocab_size), labels.view(-1)) of the masked-LM
 /// heads: every position counts, in the logits' own dtype.
 Tensor masked_lm_loss(const Tensor& logits, const Batch& batch, std::int64_t vocab_size);

@@ -47,8 +47,9 @@ class ImageTextToText : public PretrainedModel {
     const bool makes_one = config_.use_cache && !KeyValueCache::passed() &&
                            tree.gradient_checkpointing == nn::GradientCheckpointing::off;
     const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
-    const Tensor hidden_states = last_hidden_state(batch);
+    Tensor hidden_states = last_hidden_state(batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
+    if (head_is_of_text(this->model_type)) hidden_states.reset();
     Tensor loss = causal_lm_loss(logits, batch, config_.text.vocab_size, this->model_type);
     return {std::move(loss), std::move(logits)};
   }
