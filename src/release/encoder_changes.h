@@ -65,6 +65,12 @@ inline constexpr Change kModernBertSharesItsRope{
     "computed them.",
     "models/modernbert/modeling_modernbert.py:ModernBertAttention.__init__"};
 
+inline constexpr Change kM2m100ChecksNoPadding{
+    Package::transformers,
+    {5, 4, 0},
+    "M2M-100's encoder no longer looks for padding where it has no mask. It does in 5.2.0.",
+    "models/m2m_100/modeling_m2m_100.py:M2M100Encoder.forward"};
+
 inline constexpr Change kEsmSharesItsRope{
     Package::transformers,
     {5, 6, 0},

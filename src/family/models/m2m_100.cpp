@@ -5,12 +5,16 @@
 #include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
+#include "family/masks/padding_check.h"
+#include "family/masks/update_causal_mask.h"
 #include "family/parts/bart_layers.h"
 #include "family/parts/fairseq_positions.h"
 #include "family/parts/shift_tokens.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "nn/layer_stack.h"
+#include "release/encoder_changes.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -25,6 +29,7 @@ struct M2M100Config : BartLayerConfig {
                          .activation_function = "relu"}),
         vocab_size(c.dimension("vocab_size", 128112)),
         max_position_embeddings(c.dimension("max_position_embeddings", 1024)),
+        padding_idx(c.integer("pad_token_id", 1)),
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)) {
     norms_first = true;
     if (d_model % 2 != 0) c.fail("d_model", "must be even");
@@ -32,14 +37,14 @@ struct M2M100Config : BartLayerConfig {
       c.fail("pad_token_id", "must be an integer: positions are counted with it");
   }
 
-  std::int64_t vocab_size, max_position_embeddings;
+  std::int64_t vocab_size, max_position_embeddings, padding_idx;
   bool tie_word_embeddings;
 };
 
 class M2M100SinusoidalPositionalEmbedding : public nn::Module<M2M100SinusoidalPositionalEmbedding> {
  public:
   M2M100SinusoidalPositionalEmbedding(const nn::Scope& scope, const M2M100Config& c)
-      : Module(scope), weights_(get_embedding(c, scope.dtype())) {
+      : Module(scope), before_first_(c.padding_idx + 1), weights_(get_embedding(c, scope.dtype())) {
     scope.buffer("weights", weights_);
   }
 
@@ -51,15 +56,27 @@ class M2M100SinusoidalPositionalEmbedding : public nn::Module<M2M100SinusoidalPo
   Tensor forward(const Tensor& input_ids) {
     const ghost::GradMode no_grad(false);
     const Tensor position_ids = create_position_ids_from_input_ids(input_ids);
+    const std::int64_t max_pos = before_first_ + input_ids.size(1);
+    if (max_pos > weights_.size(0)) make_weights(max_pos + kOffset);
     return select_positions(weights_, position_ids);
   }
 
  private:
+  static constexpr int kOffset = 2;
+
+  /// The host makes the larger table.
+  void make_weights(std::int64_t num_embeddings) {
+    const ghost::Op op("to", {});
+    weights_ = ghost::empty({num_embeddings, weights_.size(1)}, weights_.dtype());
+    node().buffers.front().tensor = weights_;
+    ghost::session().set_category(weights_, Category::buffer);
+  }
+
   static Tensor get_embedding(const M2M100Config& c, DType dtype) {
-    constexpr int kOffset = 2;
     return sinusoidal_table(c.max_position_embeddings + kOffset, c.d_model, dtype);
   }
 
+  std::int64_t before_first_;  ///< positions before that of the first token
   Tensor weights_;
 };
 
@@ -87,6 +104,8 @@ class M2M100Encoder : public nn::Module<M2M100Encoder> {
       : Module(scope), config_(c), stack(scope, c, c.encoder.layers) {}
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    if (!given_mask.defined() && !ghost::has(changes::kM2m100ChecksNoPadding))
+      look_for_padding(input_ids);
     const Tensor inputs_embeds = stack.embed_tokens(input_ids);
     const Tensor embed_pos = stack.embed_positions(input_ids);
     Tensor hidden_states = inputs_embeds.add(embed_pos);
@@ -115,9 +134,7 @@ class M2M100Decoder : public nn::Module<M2M100Decoder> {
   Tensor forward(const Tensor& input_ids, const Tensor& encoder_hidden_states,
                  const Tensor& given_encoder_mask) {
     const Tensor inputs_embeds = stack.embed_tokens(input_ids);
-    Tensor attention_mask = ghost::ones(input_ids.sizes(), DType::float32);
-    attention_mask = create_causal_mask(
-        {.attention = config_.attention, .attention_mask = attention_mask}, inputs_embeds, {});
+    const Tensor attention_mask = causal_mask(input_ids, inputs_embeds);
     const Tensor encoder_attention_mask = create_bidirectional_mask(
         {.attention = config_.attention, .attention_mask = given_encoder_mask}, inputs_embeds,
         encoder_hidden_states);
@@ -131,6 +148,19 @@ class M2M100Decoder : public nn::Module<M2M100Decoder> {
   }
 
  private:
+  /// Before kBartLeavesHeads only eager attention had one.
+  Tensor causal_mask(const Tensor& input_ids, const Tensor& inputs_embeds) const {
+    if (!ghost::has(changes::kBartLeavesHeads))
+      return config_.attention == AttentionImplementation::eager
+                 ? prepare_4d_causal_attention_mask({}, inputs_embeds)
+                 : Tensor();
+    const Tensor given = ghost::ones(input_ids.sizes(), DType::float32);
+    return create_causal_mask({.attention = config_.attention,
+                               .attention_mask = given,
+                               .shared_since = changes::kBartMasksAreShared},
+                              inputs_embeds, {});
+  }
+
   M2M100Config config_;
 
  public:
