@@ -13,6 +13,7 @@
 #include "framework/torch/train_loop.h"
 #include "model/header_check.h"
 #include "model/type_of.h"
+#include "release/encoder_changes.h"
 
 namespace memtape {
 namespace {
@@ -59,6 +60,16 @@ bool has_experts(const Config& config, const TrainRecipe& recipe) {
   return built && std::ranges::any_of(*built, names_some, &torch::BuiltParameter::name);
 }
 
+/// ModernBERT once compiled parts of itself wherever it found Triton.
+void warn_of_compiled_parts(const Config& config, const TrainRecipe& recipe, Lines& warnings) {
+  if (type_of(config) != "modernbert" || recipe.release.has(changes::kModernBertCallsTheInterface))
+    return;
+  if (config.is_null("reference_compile") || config.boolean("reference_compile"))
+    warnings.push_back(
+        "transformers of that time compiles ModernBERT's embeddings, MLPs and head where Triton is "
+        "installed: this is the answer with \"reference_compile\": false");
+}
+
 }  // namespace
 
 Result<void> check_expert_load(const ModelRequest& model, const TrainRecipe& recipe) {
@@ -91,6 +102,7 @@ void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Li
   if (recipe.sequence_length > positions)
     warnings.push_back(fmt::format("--sequence-length {} is more than the model's {} positions",
                                    recipe.sequence_length, positions));
+  warn_of_compiled_parts(model.config, recipe, warnings);
   warn_of_header(model, recipe, warnings);
 }
 
