@@ -107,11 +107,13 @@ Tensor Experts::grouped_forward_by_argsort(const Tensor& hidden_states, const Te
       copies_twice ? ghost::index(selected_hidden_states, perm)
                    : ghost::index(hidden_states, ghost::index(token_idx, perm));
 
-  Tensor selected_biases, down_biases, histc_input;
+  Tensor selected_gate_up, selected_down, selected_biases, down_biases, histc_input;
   const auto biases_of = [&](const Linear& linear) {
     return layout_.has_bias ? ghost::index(linear.bias, expert_ids_g) : Tensor();
   };
   if (biases_first) {
+    selected_gate_up = nn::value_of(gate_up_.weight);  // the weights, too, were chosen first
+    selected_down = nn::value_of(down_.weight);
     selected_biases = biases_of(gate_up_);
     down_biases = biases_of(down_);
   }
