@@ -55,6 +55,19 @@ DType loaded_dtype(const Config& config) {
   return stored == DType::bfloat16 || stored == DType::float16 ? stored : DType::float32;
 }
 
+/// LLaMA-Factory passes its quantization_bit over where the checkpoint is packed
+/// (configure_quantization); other programs hand it to transformers, which refuses it.
+void pass_over_bits_of_packed(const Config& config, TrainRecipe& recipe) {
+  const std::string method = config.object("quantization_config").text("quant_method", "");
+  const bool lists_layers = recipe.lora && recipe.lora->lists_linear;
+  if (!recipe.quantization || !lists_layers || recipe.prepare_for_kbit_training.value_or(true) ||
+      method.empty() || method == "bitsandbytes")
+    return;
+  recipe.quantization.reset();
+  recipe.prepare_for_kbit_training.reset();
+  recipe.assumed.emplace_back("the checkpoint is packed already: quantization_bit changes nothing");
+}
+
 TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   if (!recipe.is_of_trl())  // trl's trainers have a length of their own
     recipe = torch::with_length_of_model(std::move(recipe), config);
@@ -65,6 +78,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   if (const Config packed = config.object("quantization_config");
       !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
     if (auto read = read_quantization_config(packed.json())) recipe.quantization = std::move(*read);
+  pass_over_bits_of_packed(config, recipe);
   if (auto why = evaluation_left_out(recipe)) {
     recipe.assumed.push_back(std::move(*why));
     recipe.evaluation.runs = false;
