@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "plan/space.h"
 
@@ -26,6 +26,6 @@ struct PublishedLayout {
   bool is_of(const Candidate& candidate) const;
 };
 
-std::vector<PublishedLayout> published_layouts();
+std::span<const PublishedLayout> published_layouts();
 
 }  // namespace memtape::plan
