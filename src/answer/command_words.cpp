@@ -51,7 +51,7 @@ constexpr auto kPlanServeOptions = std::to_array<Option>({
     {"--ttft", "TIME", "the longest time to a first token, like 2s", kPlan},
     {"--tpot", "TIME", "the longest time between tokens, like 50ms", kPlan},
     {"--engine", "{vllm,sglang,any}", "which engines", kPlan, {}, "vllm"},
-    {"--allow-quantize", "NAME,...", "roundings of weights that are allowed", kPlan, {}, "none"},
+    {"--allow-quantize", "NAME,...", "allowed roundings; checkpoint: ready", kPlan, {}, "none"},
     {"--price", "X|GPU=X,...", "an hour of one GPU", kPlan},
     {"--export", "DIR", "write what launches a plan: its script and containers", kPlan},
     {"--plan", "N", "which of the plans", kPlan, {}, "1"},

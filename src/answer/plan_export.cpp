@@ -72,14 +72,14 @@ Result<exports::Export> training_files(const PlanRow& row, const std::string& mo
                                   facts);
 }
 
-Result<exports::Export> server_files(const PlanRow& row, const std::string& model) {
+Result<exports::Export> server_files(const PlanRow& row) {
   const exports::Facts facts{.words = fmt::format("{} · {}", row.framework, row.words),
                              .gpu = {},
                              .question = question_words(row.layout),
                              .memory = report::memory_words(row),
                              .time = report::time_words(row, true),
                              .allocator = {}};
-  return exports::export_server({.model = model,
+  return exports::export_server({.model = row.model,
                                  .engine = row.framework,
                                  .options = row.layout,
                                  .gpus = row.gpus / row.instances,
@@ -137,9 +137,8 @@ Result<void> add_exports(const std::optional<ExportRequest>& request, const std:
   });
 }
 
-Result<void> add_server_exports(const std::optional<ExportRequest>& request,
-                                const std::string& model, PlanAnswer& answer) {
-  return add_each(request, answer, [&](const PlanRow& row) { return server_files(row, model); });
+Result<void> add_server_exports(const std::optional<ExportRequest>& request, PlanAnswer& answer) {
+  return add_each(request, answer, server_files);
 }
 
 }  // namespace memtape::answer

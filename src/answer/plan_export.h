@@ -28,7 +28,6 @@ Result<std::optional<ExportRequest>> export_request(const NamedValues& values);
 Result<void> add_exports(const std::optional<ExportRequest>& request, const std::string& model,
                          const Config& config, const PlanQuestion& question, const Outside& outside,
                          PlanAnswer& answer);
-Result<void> add_server_exports(const std::optional<ExportRequest>& request,
-                                const std::string& model, PlanAnswer& answer);
+Result<void> add_server_exports(const std::optional<ExportRequest>& request, PlanAnswer& answer);
 
 }  // namespace memtape::answer

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +16,7 @@
 #include "answer/serve_request.h"
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "model/catalog.h"
 #include "plan/pareto.h"
 #include "predict/serve.h"
 #include "time/step_time.h"
@@ -97,6 +99,35 @@ Result<std::vector<Available>> available(const RawOptions& options) {
   return found;
 }
 
+/// A model that may be served: the one that was named, or one that is quantized already.
+struct Checkpoint {
+  std::string name;
+  ServeRequest request;
+  bool is_other = false;
+  std::optional<Result<time::ModelShape>> shape = {};  ///< once a server of it is to be timed
+};
+
+/// The word of --allow-quantize for checkpoints that are quantized already.
+constexpr std::string_view kCheckpoint = "checkpoint";
+
+/// How the weights are rounded: "fp8", "awq"; or "".
+std::string rounding_of(const Config& config, const std::string& asked) {
+  if (!asked.empty() || config.is_null("quantization_config")) return asked;
+  return config.object("quantization_config").text("quant_method", "");
+}
+
+/// In what the matrices are multiplied: in eight bits where the GPU can, by blocks where the
+/// checkpoint says so. Other roundings are timed as 16 bits.
+void take_rounding(time::ServeSetup& setup, const Config& config, const std::string& rounding,
+                   const Gpu& gpu) {
+  constexpr int kMultipliesEightBits = 89;
+  if (rounding == "mxfp4") setup.expert_weights_only = true;
+  if (!rounding.starts_with("fp8") || gpu.capability() < kMultipliesEightBits) return;
+  const bool by_blocks = !config.is_null("quantization_config") &&
+                         !config.object("quantization_config").is_null("weight_block_size");
+  setup.weights = setup.experts = by_blocks ? time::Compute::mxfp8 : time::Compute::fp8;
+}
+
 /// The API server's own of vLLM (EngineArgs.get_batch_defaults), said, since LLM's are others.
 const char* batched_tokens(const Gpu& gpu) {
   const bool is_large = gpu.total_bytes >= 70 * 1_GiB && !gpu.id.starts_with("a100");
@@ -105,21 +136,23 @@ const char* batched_tokens(const Gpu& gpu) {
 
 class ServePlans {
  public:
-  ServePlans(const RawOptions& options, const Outside& outside, const ServeRequest& model,
-             const Load& load, GpuPrices prices)
-      : options_(options),
-        outside_(outside),
-        model_(model),
+  ServePlans(const Outside& outside, std::vector<Checkpoint> checkpoints,
+             std::vector<std::string> roundings, const Load& load, GpuPrices prices)
+      : outside_(outside),
+        checkpoints_(std::move(checkpoints)),
+        roundings_(std::move(roundings)),
         load_(load),
         prices_(std::move(prices)) {}
 
   void try_all(const ServeEngine& engine, const Available& at) {
     const std::optional<double> price = prices_.of(at.gpu);
-    std::vector<std::string> weights{""};
-    if (const std::string* allowed = last_value(options_.values, "allow-quantize"))
-      for (const std::string& word : split_at_commas(*allowed)) weights.push_back(word);
     for (std::int64_t tp = 1; tp <= at.count; tp *= 2)
-      for (const std::string& quantize : weights) try_one(engine, at, tp, quantize, price);
+      for (Checkpoint& checkpoint : checkpoints_) {
+        try_one(engine, at, checkpoint, tp, "", price);
+        if (checkpoint.is_other) continue;
+        for (const std::string& rounding : roundings_)
+          try_one(engine, at, checkpoint, tp, rounding, price);
+      }
   }
 
   Result<PlanAnswer> finish() && {
@@ -136,16 +169,26 @@ class ServePlans {
                     "answer of {}.",
                     with_commas(load_.users), load_.users == 1 ? "" : "s",
                     with_commas(load_.context), with_commas(load_.output)));
+    say_quantized();
     answer_.question = "serve";
     answer_.objective = "cost";
     return std::move(answer_);
   }
 
  private:
-  ServeCommand command(const ServeEngine& engine, const Available& at, std::int64_t tp,
-                       const std::string& quantize, std::int64_t sequences) const {
+  void say_quantized() {
+    const std::vector<std::string_view> others =
+        quantized_checkpoints(checkpoints_.front().request.id);
+    if (checkpoints_.size() == 1 && !others.empty())
+      answer_.warnings.push_back(fmt::format(
+          "{} {} quantized already: --allow-quantize {} tries {}.", fmt::join(others, ", "),
+          others.size() == 1 ? "is" : "are", kCheckpoint, others.size() == 1 ? "it" : "them"));
+  }
+
+  ServeCommand command(const ServeEngine& engine, const Available& at, const Checkpoint& checkpoint,
+                       std::int64_t tp, const std::string& quantize, std::int64_t sequences) const {
     ServeCommand asked;
-    asked.model = options_.model;
+    asked.model = checkpoint.name;
     asked.engine = engine.name;
     const PlannedServer& words = *engine.planned;
     const std::string length = fmt::format("{}", load_.context + load_.output);
@@ -162,24 +205,24 @@ class ServePlans {
     return asked;
   }
 
-  void try_one(const ServeEngine& engine, const Available& at, std::int64_t tp,
-               const std::string& quantize, std::optional<double> price) {
+  void try_one(const ServeEngine& engine, const Available& at, Checkpoint& checkpoint,
+               std::int64_t tp, const std::string& quantize, std::optional<double> price) {
     ++answer_.screened;
-    ServeCommand asked = command(engine, at, tp, quantize, load_.users);
-    Result<ServeAnswer> served = answer_serve(asked, model_, outside_);
+    ServeCommand asked = command(engine, at, checkpoint, tp, quantize, load_.users);
+    Result<ServeAnswer> served = answer_serve(asked, checkpoint.request, outside_);
     // As many instances as hold all users, each told how many come to it.
     const std::int64_t hold = served && served->users ? served->users->fit : 0;
     if (hold > 0 && hold < load_.users) {
       const std::int64_t copies = (load_.users + hold - 1) / hold;
-      asked = command(engine, at, tp, quantize, (load_.users + copies - 1) / copies);
-      served = answer_serve(asked, model_, outside_);
+      asked = command(engine, at, checkpoint, tp, quantize, (load_.users + copies - 1) / copies);
+      served = answer_serve(asked, checkpoint.request, outside_);
     }
     if (!served) {
       if (refused_.empty()) refused_ = served.error().line();
       return;
     }
     ++answer_.confirmed;
-    answer_.model = served->model;
+    if (!checkpoint.is_other) answer_.model = served->model;
     const std::int64_t each = served->users ? served->users->fit : 0;
     PlanRow row = row_of(asked, *served, engine, tp);
     const std::int64_t replicas = each > 0 ? (load_.users + each - 1) / each : 0;
@@ -193,8 +236,12 @@ class ServePlans {
     if (price) row.cost_per_hour = *price * static_cast<double>(row.gpus);
     row.words = fmt::format("{} · tp {} · {} instance{}{}", at.gpu.id, tp, replicas,
                             replicas == 1 ? "" : "s", quantize.empty() ? "" : " · " + quantize);
-    row.sacrifice = quantize.empty() ? "" : "weights rounded: " + quantize;
-    if (!take_time(row, engine, at, tp, replicas)) return;
+    if (checkpoint.is_other) row.words += " · " + checkpoint.name;
+    const std::string rounding = rounding_of(*checkpoint.request.config, quantize);
+    if (checkpoint.is_other || !quantize.empty()) row.sacrifice = "weights rounded: " + rounding;
+    if (!take_time(row, engine, at, checkpoint, rounding, replicas)) return;
+    if (!rounding.empty() && !rounding.starts_with("fp8") && rounding != "mxfp4")
+      say_once(fmt::format("Weights rounded by {} are timed as those of 16 bits.", rounding));
     answer_.plans.push_back(std::move(row));
   }
 
@@ -202,6 +249,7 @@ class ServePlans {
                         const ServeEngine& engine, std::int64_t tp) {
     PlanRow row;
     row.framework = engine.name;
+    row.model = asked.model;
     row.gpus = tp;
     row.layout.emplace_back("engine", engine.name);
     for (const auto& option : asked.values)
@@ -221,33 +269,41 @@ class ServePlans {
     return row;
   }
 
+  void say_once(std::string words) {
+    if (std::ranges::find(answer_.warnings, words) == answer_.warnings.end())
+      answer_.warnings.push_back(std::move(words));
+  }
+
   void say_why_not(PlanRow row, const ServeAnswer& served, std::int64_t each, std::int64_t most) {
     ++answer_.bounded;
     const std::string why =
         served.fits.value_or(false)
             ? fmt::format("{} users at a time on {} instances", each * most, most)
             : served.failure;
-    std::string words;
+    const bool is_other = row.model != checkpoints_.front().name;
+    std::string words = is_other ? row.model + " " : "";
     for (const auto& [name, value] : row.layout) words += fmt::format("--{} {} ", name, value);
     answer_.warnings.push_back(words + (why.empty() ? "does not start" : "holds too few: " + why));
   }
 
   /// False where an estimate is beyond what is allowed.
-  bool take_time(PlanRow& row, const ServeEngine& engine, const Available& at, std::int64_t tp,
-                 std::int64_t replicas) {
+  bool take_time(PlanRow& row, const ServeEngine& engine, const Available& at,
+                 Checkpoint& checkpoint, const std::string& rounding, std::int64_t replicas) {
     const auto machine = time::machine_of(at.gpu);
     if (!machine) return true;
-    if (!shape_) shape_ = time::model_shape(text_part(*model_.config));
-    if (!*shape_) return true;
+    const Config& config = *checkpoint.request.config;
+    if (!checkpoint.shape) checkpoint.shape = time::model_shape(text_part(config));
+    if (!*checkpoint.shape) return true;
     time::ServeSetup setup;
     const auto* const measured =
         std::ranges::find(time::kMeasuredEngines, engine.name, &time::MeasuredEngine::name);
     if (measured != time::kMeasuredEngines.end()) setup.engine = *measured;
-    setup.tp = tp;
+    take_rounding(setup, config, rounding, at.gpu);
+    setup.tp = row.gpus / replicas;
     setup.input_tokens = load_.context;
     setup.output_tokens = load_.output;
     setup.concurrency = (load_.users + replicas - 1) / replicas;
-    const time::ServeTime t = time::StepClock(**shape_, *machine).serve(setup);
+    const time::ServeTime t = time::StepClock(**checkpoint.shape, *machine).serve(setup);
     row.ttft = SecondsRange{t.ttft.low, t.ttft.mid, t.ttft.high};
     row.tpot = SecondsRange{t.tpot.low, t.tpot.mid, t.tpot.high};
     row.tokens_per_second = t.tokens_per_second * static_cast<double>(replicas);
@@ -258,12 +314,11 @@ class ServePlans {
     return false;
   }
 
-  const RawOptions& options_;
   const Outside& outside_;
-  const ServeRequest& model_;
+  std::vector<Checkpoint> checkpoints_;  ///< the first is the one that was named
+  const std::vector<std::string> roundings_;
   const Load load_;
   const GpuPrices prices_;
-  std::optional<Result<time::ModelShape>> shape_;  ///< once a server is to be timed
   std::string refused_;
   PlanAnswer answer_;
 };
@@ -291,8 +346,21 @@ Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside)
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
     return unsupported("needs a config.json", source->where, "put it beside the checkpoint");
-  const ServeRequest model = served(*source);
-  ServePlans plans(options, outside, model, *load, *prices);
+  std::vector<std::string> roundings;
+  if (const std::string* allowed = last_value(options.values, "allow-quantize"))
+    for (const std::string& word : split_at_commas(*allowed)) roundings.push_back(word);
+  std::deque<ModelSource> others;
+  const auto checkpoints = std::erase(roundings, kCheckpoint) > 0
+                               ? quantized_checkpoints(source->id)
+                               : std::vector<std::string_view>();
+  std::vector<Checkpoint> models{{.name = options.model, .request = served(*source)}};
+  for (const std::string_view id : checkpoints) {
+    Result<ModelSource> other = outside.model(std::string(id));
+    if (!other) return tl::unexpected(other.error());
+    const ModelSource& kept = others.emplace_back(std::move(*other));
+    models.push_back({.name = std::string(id), .request = served(kept), .is_other = true});
+  }
+  ServePlans plans(outside, std::move(models), std::move(roundings), *load, *prices);
   const std::string* engine = last_value(options.values, "engine");
   const std::vector<std::string> planned = planned_engines();
   std::vector<std::string> engines{planned.front()};
@@ -306,7 +374,7 @@ Result<PlanAnswer> plan_serve(const RawOptions& options, const Outside& outside)
   }
   Result<PlanAnswer> answer = std::move(plans).finish();
   if (!answer) return answer;
-  if (const auto added = add_server_exports(*exported, options.model, *answer); !added)
+  if (const auto added = add_server_exports(*exported, *answer); !added)
     return tl::unexpected(added.error());
   return answer;
 }

@@ -78,6 +78,16 @@ const CatalogEntry* find_model(std::string_view name) {
   return unique ? &rows[*first] : nullptr;
 }
 
+std::vector<std::string_view> quantized_checkpoints(std::string_view id) {
+  const std::string start = std::string(last_part(id)) + "-";
+  std::vector<std::string_view> found;
+  for (const CatalogEntry& entry : model_catalog())
+    if (last_part(entry.id).starts_with(start) &&
+        entry.config.find("\"quantization_config\"") != std::string_view::npos)
+      found.push_back(entry.id);
+  return found;
+}
+
 std::string model_suggestion(std::string_view name) {
   const CatalogEntry* const base = base_of(name);
   const bool is_all = base && last_part(base->id).size() == name.size() - (name.rfind('/') + 1);

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -39,6 +40,9 @@ const CatalogEntry* find_model(std::string_view name);
 
 /// What stands behind the owner in a hub id: "Llama-3.1-8B".
 inline std::string_view last_part(std::string_view id) { return id.substr(id.rfind('/') + 1); }
+
+/// Those that are named after the model and are quantized: "Qwen/Qwen3-32B-FP8".
+std::vector<std::string_view> quantized_checkpoints(std::string_view id);
 
 /// The model from which one of that name may be made, "did you mean meta-llama/Llama-3.1-8B?", or
 /// "see memtape models" if no name is near.

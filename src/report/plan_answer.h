@@ -57,6 +57,7 @@ struct PlanRow {
   NamedValues layout;  ///< the options that it sets, as the command line spells them
   std::string words;   ///< the same in words: "tp 8 · pp 16 · dp 128"
   std::string framework;
+  std::string model;  ///< of a server, whose checkpoint may be another than the one that was named
   std::int64_t gpus = 1;
   std::int64_t instances = 1;      ///< the number of servers that are alike
   std::int64_t micro_batches = 1;  ///< those of a step on each data parallel rank

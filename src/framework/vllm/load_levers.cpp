@@ -10,17 +10,6 @@
 namespace memtape::vllm {
 namespace {
 
-/// Checkpoints of the catalog that are named after the model and are quantized.
-std::vector<std::string_view> quantized_checkpoints(std::string_view id) {
-  const std::string start = std::string(last_part(id)) + "-";
-  std::vector<std::string_view> found;
-  for (const CatalogEntry& entry : model_catalog())
-    if (last_part(entry.id).starts_with(start) &&
-        entry.config.find("\"quantization_config\"") != std::string_view::npos)
-      found.push_back(entry.id);
-  return found;
-}
-
 void name_release(ServeAnswer& answer, const Settings& settings, const LoadTrial& trial,
                   Version version, std::string_view does) {
   Settings other = settings;
