@@ -110,12 +110,12 @@ void log_metrics_of_logits(const Tensor& logits, const Tensor& labels) {
   };
   const auto shifted_logits = [&] { return as_counted(logits.slice(1, 0, -1)); };
   const auto shifted_labels = [&] { return as_counted(labels.slice(1, 1, labels.size(1))); };
-  Tensor shift_logits, shift_labels, per_token_entropy, entropy_sum, total_tokens;
+  Tensor shift_logits, shift_labels, per_token_entropy, mask, entropy_sum, total_tokens;
   if (ghost::has(changes::kTrlTakesEntropyOfShifted)) {
     shift_logits = shifted_logits();
     shift_labels = shifted_labels();
     per_token_entropy = entropy_of_logits(shift_logits);
-    const Tensor mask = ghost::ne(shift_labels, ghost::kIgnoreIndex);
+    mask = ghost::ne(shift_labels, ghost::kIgnoreIndex);
     entropy_sum = ghost::sum_all(per_token_entropy.mul(mask));
     total_tokens = sum_of_bools(mask);
   } else if (ghost::has(changes::kTrlCheckpoints)) {
@@ -126,8 +126,9 @@ void log_metrics_of_logits(const Tensor& logits, const Tensor& labels) {
     shift_labels = shifted_labels();
   }
   const Tensor predictions = ghost::argmax(shift_logits);
-  const Tensor mask = ghost::ne(shift_labels, ghost::kIgnoreIndex);
-  const Tensor correct = sum_of_bools(mask);
+  mask = ghost::ne(shift_labels, ghost::kIgnoreIndex);
+  const Tensor correct = ghost::bitwise_and(ghost::eq(predictions, shift_labels), mask);
+  const Tensor counted = sum_of_bools(mask), correct_tokens = sum_of_bools(correct);
 }
 
 }  // namespace memtape::transformers::trl
