@@ -11,9 +11,9 @@
 #include "framework/dialects.h"
 #include "model/type_of.h"
 #include "predict/releases_meant.h"
+#include "predict/train.h"
 #include "release/release_costs.h"
 #include "release/unread_files.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
 namespace {
