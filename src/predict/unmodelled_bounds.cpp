@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "framework/transformers/images_left_out.h"
+#include "family/images_left_out.h"
 #include "workload/train_recipe.h"
 
 namespace memtape {
@@ -41,7 +41,7 @@ std::int64_t patches_of_token(const Config& config, const Config& vision, std::i
 
 void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& recipe) {
   const Config vision = config.object("vision_config");
-  if (std::ranges::find(recipe.assumed, transformers::kImagesLeftOut) == recipe.assumed.end() ||
+  if (std::ranges::find(recipe.assumed, family::kImagesLeftOut) == recipe.assumed.end() ||
       vision.keys().empty())
     return;
   // In one layer queries, keys, values, their product, the norms and the MLP's inner states; of

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "family/images_left_out.h"
 #include "framework/torch/freeze.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/trainer_recipe.h"
@@ -17,7 +18,7 @@ void leave_images_out(TrainRecipe& recipe) {
   }
   // Cut parameters have not been laid beside a run of such a model.
   const bool cuts = trainer_of(recipe).fsdp || runs_deepspeed(recipe);
-  (cuts ? recipe.not_modelled : recipe.assumed).emplace_back(kImagesLeftOut);
+  (cuts ? recipe.not_modelled : recipe.assumed).emplace_back(family::kImagesLeftOut);
 }
 
 }  // namespace memtape::transformers
