@@ -333,6 +333,13 @@ inline constexpr Change kVisionRopesKeepOriginals{
     "their original frequencies; before, each had one buffer.",
     "models/qwen2_vl/modeling_qwen2_vl.py:VisionRotaryEmbedding, Qwen2VLVisionRotaryEmbedding"};
 
+inline constexpr Change kGemma3ScaleIsABuffer{
+    Package::transformers,
+    {4, 51, 0},
+    "What Gemma 3's embedding is scaled by is a buffer; before, a number of the host. It is not in "
+    "4.50.3.",
+    "models/gemma3/modeling_gemma3.py:Gemma3TextScaledWordEmbedding.__init__"};
+
 inline constexpr Change kAnglesAreScaledInTurn{
     Package::transformers,
     {4, 51, 0},

@@ -92,8 +92,8 @@ inline constexpr Change kExpertsCountIntegers{
 inline constexpr Change kExpertsTakeBiasesInTurn{
     Package::transformers,
     {5, 3, 0},
-    "Each product's biases are chosen before it, and what goes into one goes by a name that the "
-    "next takes; before, both biases were chosen first, and results had names of their own.",
+    "Each product's weights and biases are chosen before it, and what goes into one goes by a name "
+    "that the next takes; before, all were chosen first, and results had names of their own.",
     "integrations/moe.py:grouped_mm_experts_forward"};
 
 inline constexpr Change kExpertsAssignInversePermutation{

@@ -37,7 +37,12 @@ Tensor GemmaRMSNorm::forward(const Tensor& x) {
 
 GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scope,
                                                            std::int64_t count, std::int64_t dim)
-    : GemmaTextScaledWordEmbedding(scope, count, dim, scope.dtype()) {}
+    : GemmaTextScaledWordEmbedding(scope, count, dim,
+                                   ghost::has(changes::kGemma3ScaleIsABuffer)
+                                       ? std::optional(scope.dtype())
+                                       : std::nullopt) {
+  scales_ = true;
+}
 
 GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scope,
                                                            std::int64_t count, std::int64_t dim,
@@ -60,7 +65,9 @@ Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
   Tensor indices = input_ids;
   for (nn::ForwardHooks* hook : node().hooks) hook->before_forward(indices);
   Tensor output = node().patch ? node().patch->forward(indices) : ghost::embedding(weight, indices);
-  if (scales_) output = std::move(output).mul(embed_scale_.to(weight.dtype()));
+  if (scales_)
+    output = embed_scale_.defined() ? std::move(output).mul(embed_scale_.to(weight.dtype()))
+                                    : std::move(output).mul(2.0);
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
   if (adds_noise && ghost::session().training) output = output.add(ghost::zeros_like(output));
   for (nn::ForwardHooks* hook : node().hooks) nn::show_output(*hook, output);
