@@ -224,11 +224,31 @@ class Fields {
       return unsupported(
           "has no space of plans yet", "--framework",
           names_of_dialects([](const Dialect& d) { return d.space != PlanSpace::none; }));
+    if (const auto fine = check_pins(*field.space, *field.job); !fine) return fine;
     field.reading = {request.values, request.read};
     const auto like = setup_like(field);
     if (!like) return tl::unexpected(like.error());
     field.clock = std::make_unique<plan::PlanClock>(*field.job, question_.clock, *like);
     question_.fields.push_back(std::move(field));
+    return {};
+  }
+
+  /// A choice that the framework's plans do not have must be the one that they all are.
+  static Result<void> check_pins(const plan::Space& space, const plan::Job& job) {
+    using plan::Axis;
+    for (const Axis axis : {Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp,
+                            Axis::method, Axis::offload, Axis::sharding, Axis::optim}) {
+      const std::vector<std::int64_t>* pinned = job.pins.of(axis);
+      if (!pinned || std::ranges::find(space.axes(), axis) != space.axes().end()) continue;
+      const bool is_choice = axis == Axis::method || axis == Axis::offload ||
+                             axis == Axis::sharding || axis == Axis::optim;
+      const std::int64_t only = is_choice ? 0 : 1;
+      if (std::ranges::find(*pinned, only) != pinned->end()) continue;
+      return unsupported(
+          fmt::format("plans of --framework {} have no such choice", job.recipe.framework->name),
+          fmt::format("--{} {}", plan::option_of(axis), plan::value_text(axis, pinned->front())),
+          "leave it out, or another --framework");
+    }
     return {};
   }
 
