@@ -141,6 +141,13 @@ constexpr std::array kSpecials{
         R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "cross_attention_layers": [1],
                          "max_position_embeddings": 256})"},
+    Special{
+        "sarvam_mla",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 4, "num_experts_per_tok": 2,
+                         "n_routed_experts": 8, "moe_intermediate_size": 64,
+                         "first_k_dense_replace": 0, "kv_lora_rank": 32,
+                         "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32)"},
     Special{"t5",
             R"("vocab_size": 512, "d_model": 128, "d_kv": 32, "d_ff": 256, "num_layers": 8,
                          "num_decoder_layers": 4, "num_heads": 4)",
