@@ -13,6 +13,20 @@ inline constexpr Change kRobertaMakesPositionsOnce{
     "before, they made it behind that of words, and replaced it in the end.",
     "models/roberta/modeling_roberta.py:RobertaEmbeddings.__init__"};
 
+inline constexpr Change kCamembertSaysNoTie{
+    Package::transformers,
+    {5, 0, 0},
+    "CamemBERT's configuration says nothing of tie_word_embeddings, and its head has weights of "
+    "its "
+    "own; before, every configuration said true.",
+    "models/camembert/configuration_camembert.py:CamembertConfig.__init__"};
+
+inline constexpr Change kCamembertTies{
+    Package::transformers,
+    {5, 4, 0},
+    "CamemBERT's configuration says tie_word_embeddings again. It does not in 5.3.0.",
+    "models/camembert/configuration_camembert.py:CamembertConfig"};
+
 inline constexpr Change kXlmRobertaMakesItsHeadFirst{
     Package::transformers,
     {5, 0, 0},

@@ -20,6 +20,13 @@ inline constexpr Change kWholesTieHeads{
     "Models of text and images tie their heads where the whole configuration says so, again.",
     "modeling_utils.py:PreTrainedModel.get_expanded_tied_weights_keys"};
 
+inline constexpr Change kTextsTieWholes{
+    Package::transformers,
+    {5, 16, 0},
+    "A text's tie_word_embeddings counts for the whole model of Qwen2-VL, Qwen2.5-VL, GLM-4V and "
+    "GLM-OCR; before, since 5.0, it meant nothing there. It does not in 5.15.1.",
+    "models/glm4v_moe/configuration_glm4v_moe.py:Glm4vMoeConfig.__post_init__"};
+
 inline constexpr Change kLlavasHandUseCacheOn{
     Package::transformers,
     {5, 0, 0},

@@ -82,7 +82,7 @@ ModelPointer build_glm_vision(const Config& c, const ModelOptions& options,
   typename Model::Settings config{.vision = GlmVisionConfig(c.object("vision_config"), tower),
                                   .text = text,
                                   .use_cache = text_config.boolean("use_cache", true)};
-  const bool ties_as_text = type_of(c) != "glm46v";
+  const bool ties_as_text = type_of(c) != "glm46v" && ghost::has(changes::kTextsTieWholes);
   const bool text_ties = text_config.boolean("tie_word_embeddings", false);
   config.text.tie_word_embeddings =
       ties_head(c.boolean("tie_word_embeddings", false) || (ties_as_text && text_ties), text_ties);

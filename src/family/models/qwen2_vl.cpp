@@ -91,7 +91,8 @@ ModelPointer build_with_tower(const Config& c, const ModelOptions& options, Qwen
                            .text = text_config(text, options),
                            .use_cache = text_caches(text)};
   config.text.tie_word_embeddings =
-      ties_head(c.boolean("tie_word_embeddings", false) || config.text.tie_word_embeddings,
+      ties_head(c.boolean("tie_word_embeddings", false) ||
+                    (ghost::has(changes::kTextsTieWholes) && config.text.tie_word_embeddings),
                 config.text.tie_word_embeddings);
   return build_checked<Qwen2VL>(c, config, options);
 }

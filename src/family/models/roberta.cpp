@@ -109,11 +109,13 @@ struct RobertaKind {
   std::int64_t vocab_size;
   MadeFirst first;
   const char* body = "roberta";
+  bool ties_head = true;  ///< where the configuration does not say
 };
 
 ModelPointer build_roberta_of(const Config& c, const ModelOptions& options,
                               const RobertaKind& kind) {
-  const BertConfig config(c, options, {.vocab_size = kind.vocab_size});
+  BertConfig config(c, options, {.vocab_size = kind.vocab_size});
+  config.tie_word_embeddings = c.boolean("tie_word_embeddings", kind.ties_head);
   check_padding(c, config);
   if (!c.check()) return nullptr;
   if (!is_classification(options.task))
@@ -132,6 +134,16 @@ ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
 ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
   const bool head_first = ghost::has(changes::kXlmRobertaMakesItsHeadFirst);
   return build_roberta_of(c, options, {30522, head_first ? MadeFirst::head : MadeFirst::body});
+}
+
+ModelPointer build_camembert(const Config& c, const ModelOptions& options) {
+  const bool head_first = ghost::has(changes::kXlmRobertaMakesItsHeadFirst);
+  const bool ties =
+      !ghost::has(changes::kCamembertSaysNoTie) || ghost::has(changes::kCamembertTies);
+  return build_roberta_of(c, options,
+                          {.vocab_size = 30522,
+                           .first = head_first ? MadeFirst::head : MadeFirst::body,
+                           .ties_head = ties});
 }
 
 ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options) {
@@ -165,7 +177,7 @@ extern const FamilyFacts kCamembert{
     .has_bos = Known::yes,
     .modeling = counting_from_padding(kEncoder),
     .classifiers = {.sequences = true, .tokens = true, .answers = true},
-    .build = build_xlm_roberta};
+    .build = build_camembert};
 
 extern const FamilyFacts kData2vecText{
     .model_type = "data2vec-text",
