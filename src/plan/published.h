@@ -12,7 +12,7 @@
 namespace memtape::plan {
 
 struct PublishedLayout {
-  std::string_view where;  ///< "Megatron-Bridge's recipe for Llama 3 70B on 64 H100"
+  std::string_view where;  ///< "As Megatron-Bridge's recipe for Llama 3 70B on 64 H100"
   std::string_view framework;
   int capability = 9;                                ///< the major one of its GPUs
   std::int64_t layers = 1, hidden = 1, experts = 0;  ///< of the model

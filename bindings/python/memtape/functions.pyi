@@ -842,7 +842,7 @@ class PlanServeOptions(TypedDict, total=False):
     ttft: Optional[Union[str, Sequence[str]]]  # the longest time to a first token, like 2s
     tpot: Optional[Union[str, Sequence[str]]]  # the longest time between tokens, like 50ms
     engine: Optional[Union[Literal["vllm", "sglang", "any"], Sequence[Literal["vllm", "sglang", "any"]]]]  # which engines (vllm)
-    allow_quantize: Optional[Union[str, float, Sequence[Union[str, float]]]]  # allowed roundings; checkpoint: ready (none)
+    allow_quantize: Optional[Union[str, float, Sequence[Union[str, float]]]]  # roundings of weights that are allowed, or checkpoint: quantized ones that exist (none)
     price: Optional[Union[str, Sequence[str]]]  # an hour of one GPU
     export: Optional[Union[Union[str, "os.PathLike[str]"], Sequence[Union[str, "os.PathLike[str]"]]]]  # write what launches a plan: its script and containers
     plan: Optional[Union[Union[int, str], Sequence[Union[int, str]]]]  # which of the plans (1)

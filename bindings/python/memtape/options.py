@@ -311,7 +311,7 @@ PLAN_TRAIN: Dict[str, str] = {
 
 # of memtape.plan_serve
 PLAN_SERVE: Dict[str, str] = {
-    "allow_quantize": "NAME,... allowed roundings; checkpoint: ready (none)",
+    "allow_quantize": "NAME,... roundings of weights that are allowed, or checkpoint: quantized ones that exist (none)",
     "available": "NxGPU,... the GPUs at hand, like 8xh100-80gb,4xa100-80gb",
     "context": "N tokens of a prompt, like 32k (1024)",
     "engine": "{vllm,sglang,any} which engines (vllm)",
