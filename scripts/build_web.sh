@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds build/web, the page that answers in the browser: the rooms as WebAssembly (zig), what is known by name, the page (npm).
-#   build_web.sh             all of it; the compiler works some 20 minutes the first time
+#   build_web.sh             all of it; 3 minutes on two idle cores
 #   build_web.sh --page      the page alone, around the module of the last time
 #   build_web.sh --module    the module alone
 # MEMTAPE_SOURCE=https://... puts a link to the source at the foot of the page.
