@@ -74,13 +74,13 @@ Result<FitsAnswer> models_that_fit(const RawOptions& options, const Outside& out
                      "see memtape models");
   std::vector<std::optional<Fitting>> found(wanted.size());
   std::atomic<std::size_t> done = 0;
-  watch.progress(0, wanted.size());
+  watch.starts(wanted.size());
   outside.workers().share(wanted.size(), [&](std::size_t, std::size_t at) {
     if (watch.stopped()) return;
     watch.begins(wanted[at]->id);
     found[at] = fitting(*wanted[at], q, outside);
     watch.ends(wanted[at]->id);
-    watch.progress(++done, wanted.size());
+    ++done;
   });
   answer.not_asked = wanted.size() - done;
   for (std::optional<Fitting>& asked : found) {

@@ -85,7 +85,7 @@ struct FitsAnswer {
 
 /// Several workers may call these at the same time.
 struct FitsWatch {
-  std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
+  std::function<void(std::size_t models)> starts = [](std::size_t) {};
   /// Around the questions about one model, on the thread that asks them.
   std::function<void(std::string_view id)> begins = [](std::string_view) {};
   std::function<void(std::string_view id)> ends = [](std::string_view) {};

@@ -34,23 +34,14 @@ struct AskedRelease {
   std::string said(const Cost& cost) const { return human_bytes(bytes(cost)); }
 };
 
-std::string minor_of(Version release) { return fmt::format("{}.{}", release.major, release.minor); }
-
 using Rows = std::span<const ReleaseCost>;
-
-Rows rows_of(const AskedRelease& asked) {
-  const Rows all = release_costs(asked.facts.package);
-  const auto found = std::ranges::equal_range(all, std::string_view(asked.family), {},
-                                              [](const ReleaseCost& row) { return row.family; });
-  return {found.begin(), found.end()};
-}
 
 Doubt recorded_there(const AskedRelease& asked, const ReleaseCost& row) {
   if (row.error.is_nothing()) return {};
   return {row.error,
           fmt::format("answers for {} recorded {} of {} under {} {} were off by up to {}", row.rows,
                       row.rows == 1 ? "step" : "steps", asked.family, asked.facts.name,
-                      minor_of(row.release), asked.said(row.error))};
+                      row.release.minor_text(), asked.said(row.error))};
 }
 
 Doubt recorded_around(const AskedRelease& asked, const ReleaseCost& before,
@@ -60,8 +51,8 @@ Doubt recorded_around(const AskedRelease& asked, const ReleaseCost& before,
       after.step,
       fmt::format("no step of {} was recorded under {} {}, and from {} to {} they changed by up "
                   "to {}",
-                  asked.family, asked.facts.name, minor_of(asked.release), minor_of(before.release),
-                  minor_of(after.release), asked.said(after.step))};
+                  asked.family, asked.facts.name, asked.release.minor_text(),
+                  before.release.minor_text(), after.release.minor_text(), asked.said(after.step))};
 }
 
 /// A release before or after all that the family's steps were recorded under.
@@ -70,7 +61,7 @@ Doubt recorded_elsewhere(const AskedRelease& asked, Rows rows) {
   const bool is_older = !rows.empty() && asked.release < rows.front().release;
   const std::string none =
       fmt::format("no step of {} was recorded under {} {} or {} it", asked.family, asked.facts.name,
-                  minor_of(asked.release), is_older ? "before" : "after");
+                  asked.release.minor_text(), is_older ? "before" : "after");
   if (rows.size() < 2)
     return {
         usual.step,
@@ -84,22 +75,20 @@ Doubt recorded_elsewhere(const AskedRelease& asked, Rows rows) {
   return {
       most->step,
       fmt::format("{}; from one recorded release to the next they changed by up to {} (as {} came)",
-                  none, asked.said(most->step), minor_of(most->release))};
+                  none, asked.said(most->step), most->release.minor_text())};
 }
 
 bool is_known(const AskedRelease& asked) {
   const std::span<const Version> recorded = recorded_releases(asked.facts.package);
-  return std::ranges::any_of(recorded, [&](const Version& release) {
-    return release.major == asked.release.major && release.minor == asked.release.minor;
-  });
+  return std::ranges::any_of(
+      recorded, [&](const Version& release) { return release.without_patch() == asked.release; });
 }
 
 Doubt doubt_of(const AskedRelease& asked) {
-  const Version& newest = asked.facts.newest;
-  if (asked.release == Version{newest.major, newest.minor}) return {};
+  if (asked.release == asked.facts.newest.without_patch()) return {};
   // torch's kernels are the same for all families: any recorded step compares them.
   if (asked.facts.package == Package::torch && is_known(asked)) return {};
-  const Rows rows = rows_of(asked);
+  const Rows rows = release_costs(asked.facts.package, asked.family);
   const auto after = std::ranges::lower_bound(rows, asked.release, {}, &ReleaseCost::release);
   if (after != rows.end() && after->release == asked.release) return recorded_there(asked, *after);
   if (after != rows.end() && after != rows.begin())
@@ -127,9 +116,8 @@ void widen_by_releases(Bounds& bounds, const Config& config, const TrainRecipe& 
   open_above_old_releases(bounds, recipe);
   for (const Package package : packages_of(recipe)) {
     if (release_costs(package).empty()) continue;
-    const Version meant = recipe.release.of(package);
     const AskedRelease asked{.facts = facts_of(package),
-                             .release = {meant.major, meant.minor},
+                             .release = recipe.release.of(package).without_patch(),
                              .family = type_of(config),
                              .reserved = rank.peak.reserved};
     const Doubt doubt = doubt_of(asked);

@@ -2,6 +2,7 @@
 #include "predict/unread_release.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -35,43 +36,29 @@ bool runs(std::string_view file, const Config& config, bool has_trainer) {
   return !file.starts_with("generation/");
 }
 
-/// The newest release that steps of the family were recorded under, of those before the one meant.
-Version compared_before(std::string_view family, Version meant) {
-  Version newest;
-  for (const ReleaseCost& row : release_costs(Package::transformers))
-    if (row.family == family && row.release < meant) newest = row.release;
-  return newest;
-}
-
-bool is_recorded(std::string_view family, Version meant) {
-  return std::ranges::any_of(release_costs(Package::transformers), [&](const ReleaseCost& row) {
-    return row.family == family && row.release == meant;
-  });
-}
-
 }  // namespace
 
 std::string unread_warning(const Config& config, const TrainRecipe& recipe) {
   const std::vector<Package> packages = packages_of(recipe);
   if (std::ranges::find(packages, Package::transformers) == packages.end()) return {};
   const Version whole = recipe.release.of(Package::transformers);
-  const Version meant{whole.major, whole.minor};
+  const Version meant = whole.without_patch();
   const std::string family = type_of(config);
-  if (is_recorded(family, meant)) return {};
+  const auto recorded = release_costs(Package::transformers, family);
+  const auto from = std::ranges::lower_bound(recorded, meant, {}, &ReleaseCost::release);
+  if (from != recorded.end() && from->release == meant) return {};
   std::vector<std::string_view> files;
   const bool has_trainer = dialect_of(recipe).framework.takes.training_arguments;
   for (const UnreadFile& unread : unread_files())
     if (unread.release == meant && runs(unread.file, config, has_trainer))
       files.push_back(unread.file.substr(unread.file.rfind('/') + 1));
   if (files.empty()) return {};
-  const Version before = compared_before(family, meant);
+  const std::string rules = from == recorded.begin() ? "the changes that have a name"
+                                                     : std::prev(from)->release.minor_text();
   return fmt::format(
       "transformers {} was not compared for {}, and {} {} otherwise there than in the releases "
-      "that "
-      "were: the answer follows the rules of {}",
-      whole.text(), family, fmt::join(files, ", "), files.size() == 1 ? "is" : "are",
-      before == Version{} ? "the changes that have a name"
-                          : fmt::format("{}.{}", before.major, before.minor));
+      "that were: the answer follows the rules of {}",
+      whole.text(), family, fmt::join(files, ", "), files.size() == 1 ? "is" : "are", rules);
 }
 
 }  // namespace memtape

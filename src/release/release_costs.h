@@ -32,6 +32,7 @@ struct ReleaseCost {
 
 /// Sorted by family, then by release. Empty for packages other than these two.
 std::span<const ReleaseCost> release_costs(Package package);
+std::span<const ReleaseCost> release_costs(Package package, std::string_view family);
 
 /// What most steps of all families cost at most, and how many such steps there are.
 const ReleaseCost& usual_cost(Package package);

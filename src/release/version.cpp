@@ -9,6 +9,8 @@ namespace memtape {
 
 std::string Version::text() const { return fmt::format("{}.{}.{}", major, minor, patch); }
 
+std::string Version::minor_text() const { return fmt::format("{}.{}", major, minor); }
+
 std::optional<Version> Version::parse(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   Version version;

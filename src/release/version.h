@@ -22,6 +22,9 @@ struct Version {
 
   auto operator<=>(const Version&) const = default;
   std::string text() const;
+  /// 4.57 of 4.57.6, as a version and in words.
+  Version without_patch() const { return {major, minor}; }
+  std::string minor_text() const;
 
   /// Reads one to three numbers with dots between them, and ignores what follows. It returns
   /// nothing if the text does not start so.

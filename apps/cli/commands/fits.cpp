@@ -24,10 +24,9 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void count(std::size_t models, std::size_t of) {
+  void starts(std::size_t models) {
     const std::scoped_lock lock(mutex_);
-    done_ = models;
-    all_ = of;
+    all_ = models;
   }
   void begins(std::string_view id) {
     const std::scoped_lock lock(mutex_);
@@ -36,6 +35,7 @@ class Progress {
   void ends(std::string_view id) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(asked_, [&](const auto& one) { return one.first == id; });
+    ++done_;
   }
 
   std::string text() const {
@@ -59,12 +59,11 @@ int run_fits(const Words& words, Terminal& terminal) {
     const Interruptible interruptible;
     Progress progress;
     const WaitingLine line(terminal, true, [&](std::chrono::seconds) { return progress.text(); });
-    return answer::models_that_fit(
-        answer::asked_of(words), outside_process(),
-        {.progress = [&](std::size_t done, std::size_t of) { progress.count(done, of); },
-         .begins = [&](std::string_view id) { progress.begins(id); },
-         .ends = [&](std::string_view id) { progress.ends(id); },
-         .stopped = Interruptible::is_stopped});
+    return answer::models_that_fit(answer::asked_of(words), outside_process(),
+                                   {.starts = [&](std::size_t models) { progress.starts(models); },
+                                    .begins = [&](std::string_view id) { progress.begins(id); },
+                                    .ends = [&](std::string_view id) { progress.ends(id); },
+                                    .stopped = Interruptible::is_stopped});
   }();
   if (!answer) return terminal.fail(answer.error());
   const OutputOptions output = output_of(words);

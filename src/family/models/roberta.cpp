@@ -131,19 +131,19 @@ ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
   return build_roberta_of(c, options, {50265, MadeFirst::body});
 }
 
-ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
+RobertaKind xlm_roberta() {
   const bool head_first = ghost::has(changes::kXlmRobertaMakesItsHeadFirst);
-  return build_roberta_of(c, options, {30522, head_first ? MadeFirst::head : MadeFirst::body});
+  return {30522, head_first ? MadeFirst::head : MadeFirst::body};
+}
+
+ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
+  return build_roberta_of(c, options, xlm_roberta());
 }
 
 ModelPointer build_camembert(const Config& c, const ModelOptions& options) {
-  const bool head_first = ghost::has(changes::kXlmRobertaMakesItsHeadFirst);
-  const bool ties =
-      !ghost::has(changes::kCamembertSaysNoTie) || ghost::has(changes::kCamembertTies);
-  return build_roberta_of(c, options,
-                          {.vocab_size = 30522,
-                           .first = head_first ? MadeFirst::head : MadeFirst::body,
-                           .ties_head = ties});
+  RobertaKind kind = xlm_roberta();
+  kind.ties_head = !ghost::has(changes::kCamembertSaysNoTie) || ghost::has(changes::kCamembertTies);
+  return build_roberta_of(c, options, kind);
 }
 
 ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options) {

@@ -15,7 +15,6 @@
 #include "family/parts/llama_layer.h"
 #include "family/parts/roberta_head.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
@@ -150,32 +149,6 @@ class GteMlp : public nn::Module<GteMlp> {
   nn::Linear gate_proj_, up_proj_, down_proj_;
   nn::Activation act_fn_;
   nn::Dropout dropout_;
-};
-
-/// RobertaLMHead without a bias beside its decoder's.
-class GteLMHead : public nn::Module<GteLMHead> {
- public:
-  template <class Settings>
-  GteLMHead(const nn::Scope& scope, const Settings& c)
-      : Module(scope),
-        dense_(scope / "dense", c.hidden_size, c.hidden_size),
-        layer_norm_(scope / "layer_norm", c.hidden_size),
-        decoder_(scope / "decoder", c.hidden_size, c.vocab_size) {}
-
-  void tie(const Tensor& table) { nn::tie(decoder_, table); }
-
-  Tensor forward(const Tensor& features) {
-    Tensor x = dense_(features);
-    x = ghost::gelu(x);
-    x = layer_norm_(x);
-    x = decoder_(x);
-    return x;
-  }
-
- private:
-  nn::Linear dense_;
-  nn::LayerNorm layer_norm_;
-  nn::Linear decoder_;
 };
 
 /// JinaEmbeddingsV3MLP

@@ -374,8 +374,7 @@ void doubt_missing_class(ServeAnswer& answer, const Config& whole, const Setting
     if (const auto since = first_vllm_release_after(s.release, name); since && answer.doubt.empty())
       answer.doubt = fmt::format(
           "vLLM {} has no class {}, which came with {}: it refuses the model, or runs "
-          "transformers' "
-          "own, which is not modelled; --engine-version {} is what can be answered",
+          "transformers' own, which is not modelled; --engine-version {} is what can be answered",
           s.release.of(Package::vllm).text(), name, since->text(), since->text());
 }
 
