@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "completion.h"
-#include "options_page.h"
+#include "option_tables.h"
 
 namespace memtape::cli {
 namespace {
@@ -72,7 +72,7 @@ int run_named(std::string_view name, Arguments arguments, Terminal& terminal) {
 std::optional<std::string> told_without_command(std::string_view first, Arguments rest) {
   if (first == "--help" || first == "-h" || first == "help") return overview();
   if (first == "__complete") return completed(rest);
-  if (first == "__options") return options_page();
+  if (first == "__options") return option_tables();
   if (first == "--version") return "memtape " MEMTAPE_VERSION "\n";
   return std::nullopt;
 }

@@ -60,17 +60,7 @@ void write_words(JsonWriter& out, std::string_view key, std::string_view words) 
 
 void write_option(JsonWriter& out, const Option& option) {
   out.begin_object();
-  out.member("name", option.name());
-  write_words(out, "spellings", option.spellings);
-  write_kind(out, option);
-  out.member("value", option.form);
-  write_member(out, "word", option.word);
-  write_member(out, "default", option.default_text);
-  out.member("help", option.help_text());
-  out.member("group", option.group.name);
-  out.member("source", source_of(option));
-  write_words(out, "sets", option.sets);
-  out.member("repeatable", option.repeatable);
+  write_members(out, option);
   out.end_object();
 }
 
@@ -97,16 +87,7 @@ void write_parts(JsonWriter& out, const option::Table& table) {
 void write_serve(JsonWriter& out) {
   out.begin_object();
   write_parts(out, serve_syntax({})->table);
-  out.key("engines");
-  out.begin_array();
-  for (const ServeEngine& engine : serve_engines()) {
-    out.begin_object();
-    out.member("name", engine.name);
-    out.member("summary", engine.summary);
-    write_array(out, "options", option::table_of(engine.flags));
-    out.end_object();
-  }
-  out.end_array();
+  write_engines(out);
   out.end_object();
 }
 
@@ -142,6 +123,34 @@ bool is_of_memtape(const Option& option) {
   return !engine_of(option) && !(is_of_train && is_training_argument(option.name()));
 }
 
+void write_members(JsonWriter& out, const Option& option) {
+  out.member("name", option.name());
+  write_words(out, "spellings", option.spellings);
+  write_kind(out, option);
+  out.member("value", option.form);
+  write_member(out, "word", option.word);
+  write_member(out, "default", option.default_text);
+  out.member("help", option.help_text());
+  out.member("group", option.group.name);
+  out.member("source", source_of(option));
+  write_words(out, "sets", option.sets);
+  out.member("repeatable", option.repeatable);
+}
+
+void write_engines(JsonWriter& out) {
+  out.key("engines");
+  out.begin_array();
+  for (const ServeEngine& engine : serve_engines()) {
+    out.begin_object();
+    out.member("name", engine.name);
+    out.member("summary", engine.summary);
+    out.member("source", engine.source);
+    write_array(out, "options", option::table_of(engine.flags));
+    out.end_object();
+  }
+  out.end_array();
+}
+
 std::string options_json() {
   std::vector<std::string> names;
   for (const PackageFacts& facts : packages()) names.emplace_back(facts.name);
@@ -160,12 +169,9 @@ std::string options_json() {
   return std::move(out).take() + "\n";
 }
 
-std::string help_json(const option::Syntax& syntax) {
-  JsonWriter out(JsonWriter::Layout::pretty);
-  out.begin_object();
-  out.member("schema", "memtape/1");
-  out.member("command", "help");
+void write_syntax(JsonWriter& out, const option::Syntax& syntax) {
   out.member("of", syntax.command);
+  out.member("summary", syntax.summary);
   out.key("operands");
   out.begin_array();
   for (const option::Operand& operand : syntax.operands) {
@@ -178,6 +184,14 @@ std::string help_json(const option::Syntax& syntax) {
   }
   out.end_array();
   write_array(out, "options", syntax.table);
+}
+
+std::string help_json(const option::Syntax& syntax) {
+  JsonWriter out(JsonWriter::Layout::pretty);
+  out.begin_object();
+  out.member("schema", "memtape/1");
+  out.member("command", "help");
+  write_syntax(out, syntax);
   out.end_object();
   return std::move(out).take();
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "option/words.h"
+#include "report/json_parts.h"
 
 namespace memtape::answer {
 
@@ -19,5 +20,12 @@ std::string options_json();
 
 /// The output of `memtape COMMAND --help --json`: the operands and options of the command.
 std::string help_json(const option::Syntax& syntax);
+
+/// The members "of", "summary", "operands" and "options" of a command.
+void write_syntax(report::JsonWriter& out, const option::Syntax& syntax);
+/// The members of an option, within its object.
+void write_members(report::JsonWriter& out, const option::Option& option);
+/// "engines": the serving engines with their flags.
+void write_engines(report::JsonWriter& out);
 
 }  // namespace memtape::answer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tables of options show to people: the parts of a command's help, which a program lays out for
-// its terminal, and the page docs/options.md.
+// its terminal.
 #pragma once
 
 #include <string>
@@ -15,13 +15,5 @@ std::string usage(const Syntax& syntax);
 std::vector<std::string_view> groups_of(const Table& table);
 /// "--help -h", "--gpu NAME"
 std::string left_of(const Option& option);
-
-/// A heading and the tables of the options, in Markdown.
-std::string help_markdown(const Syntax& syntax);
-/// Only the table.
-std::string table_markdown(const Table& table);
-
-/// What an option may be set to: "a whole number", "`bfd`, `wrapped`".
-std::string kind_text(const Option& option);
 
 }  // namespace memtape::option

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace memtape::option {
 namespace {
@@ -26,10 +26,6 @@ Syntax helped() {
 TEST(Help, HasTheWordsOfAUsage) {
   EXPECT_EQ(usage(helped()), "memtape fit [options] MODEL [FILE...]");
   EXPECT_EQ(left_of(kHelped[0]), "--gpus -g N");
-}
-
-TEST(Help, IsATableInMarkdown) {
-  EXPECT_THAT(help_markdown(helped()), testing::HasSubstr("| `--gpus -g N` | how many (1) |"));
 }
 
 }  // namespace
