@@ -48,7 +48,9 @@ MODELS = [
     ("GLM-5.1-NVFP4", "zai-org/GLM-5"), ("GLM-5 NVFP4", "zai-org/GLM-5"), ("qwen3.6-27b", "Qwen/Qwen3.5-27B"),
     ("qwen3.5_text hybrid (27B", "Qwen/Qwen3.5-27B"), ("qwen3_5_text hybrid (27B", "Qwen/Qwen3.5-27B"),
     ("Qwen3.8-27B-FP8", "Qwen/Qwen3.5-27B"), ("qwen3.6-35b-a3b", "Qwen/Qwen3.5-35B-A3B"),
-    ("qwen3.5-122b-a10b-8bit", None), ("DeepSeek-V4-Pro", None), ("DeepSeek-V4-Flash", None),
+    ("qwen3.5-122b-a10b-8bit", None), ("DeepSeek-V4-Pro", "deepseek-ai/DeepSeek-V4-Pro"),
+    ("DeepSeek-V4-Flash", "deepseek-ai/DeepSeek-V4-Flash"), ("Qwen3.5-4B", "Qwen/Qwen3.5-4B"),
+    ("Qwen1.5-72B-Chat", "Qwen/Qwen1.5-72B-Chat"), ("qwen3-4b-instruct-2507", "Qwen/Qwen3-4B-Instruct-2507"),
     ("gpt-oss-20b", "openai/gpt-oss-20b"), ("gpt-oss-120b", "openai/gpt-oss-120b"),
     ("Llama-3.3-70B", "meta-llama/Llama-3.3-70B-Instruct"), ("Llama-3.1-70B", "meta-llama/Llama-3.1-70B"),
     ("Llama-3 70B", "meta-llama/Meta-Llama-3-70B"), ("Llama-3.1-8B", "meta-llama/Llama-3.1-8B"),
@@ -105,7 +107,7 @@ def looked_up(table, text, what):
 def quantization(row):
     """The quantization_config of the row's checkpoint; None for none, or for one that the catalog's entry has."""
     text, model = (row["quantization"] or "").lower(), row["model"]
-    if not text or "gpt-oss" in model or model.endswith("235B-A22B-FP8"):
+    if not text or "gpt-oss" in model or "DeepSeek-V4" in model or model.endswith("235B-A22B-FP8"):
         return None
     if "w8a8" in text:
         return compressed("int", 8, "channel", "token")
@@ -119,13 +121,19 @@ def quantization(row):
         return {"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": True, "packing_format": "auto_round:auto_gptq"}
     if text == "fp8 (online)":
         return None
-    if "bitsandbytes" in text and "dynamic" not in text and "unsloth-bnb" not in model:
+    if "bitsandbytes" in text:
         return {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
     if "gptq" in text:
         return {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
     if "awq" in text:
         return {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
     raise Left(f"the modules that {text!r} skips are not known")
+
+
+def keeps_modules_unsaid(row):
+    """Unsloth's dynamic checkpoints leave modules in 16 bits that no row names: what depends on the weights' bytes is not compared."""
+    text = row["quantization"] or ""
+    return "bitsandbytes" in text and ("dynamic" in text or "unsloth-bnb" in row["model"])
 
 
 def catalog_config(model):
@@ -221,6 +229,8 @@ def is_comparable(row, key):
     """Whether the row says enough of its command for the figure to follow from it."""
     note = row["note"]
     lora = "LoRA enabled" in note and "No LoRA" not in note  # its buffers are in the weights, and nothing says how many
+    if key in ("weights_gib", "kv_gib", "kv_tokens", "gpu_blocks", "max_concurrency") and keeps_modules_unsaid(row):
+        return False
     if key == "weights_gib":
         return not lora
     if row["engine"] == "sglang":

@@ -285,6 +285,13 @@ inline constexpr Change kVllmServesNoOrderOfActivations{
     "GPTQ checkpoints with groups in the order of their activations are refused.",
     "model_executor/layers/quantization/utils/gptq_utils.py:normalize_and_validate_gptq_desc_act"};
 
+inline constexpr Change kVllmShortensSectionedRopes{
+    Package::vllm,
+    {0, 32, 0},
+    "Qwen3-VL's and Qwen3.5's tables of rotary embeddings span the model's positions; before, four "
+    "times as many, as Qwen2-VL's still do.",
+    "model_executor/models/qwen3_vl.py:mrope_positions_factor"};
+
 inline constexpr Change kSglangReservesByDevice{
     Package::sglang,
     {0, 4, 8},

@@ -6,6 +6,7 @@
 #include "framework/vllm/ops.h"
 #include "ghost/ops/joins.h"
 #include "model/type_of.h"
+#include "release/engine_changes.h"
 
 namespace memtape::vllm {
 namespace {
@@ -28,9 +29,10 @@ bool is_local_rope(const Config& config, const std::string& layer_type) {
          config.has("rope_local_base_freq");
 }
 
-/// MRotaryEmbedding's tables are four times as long, but for models that ask for one (qwen3_vl.py,
-/// mrope_positions_factor).
-std::int64_t mrope_positions_factor(const Config& config) {
+/// MRotaryEmbedding's tables are four times as long, but for models that came to ask for one
+/// (qwen3_vl.py, mrope_positions_factor).
+std::int64_t mrope_positions_factor(const Config& config, const Release& release) {
+  if (!release.has(changes::kVllmShortensSectionedRopes)) return 4;
   const std::string type = type_of(config);
   const bool has_images = config.has("vision_config");
   const bool asks = type.starts_with("qwen3_5") || (has_images && type.starts_with("qwen3_vl"));
@@ -60,7 +62,7 @@ RopeParameters RopeParameters::read(const Config& config, const std::string& lay
   p.original_max_position =
       o.optional_integer("original_max_position_embeddings")
           .value_or(config.optional_integer("original_max_position_embeddings").value_or(0));
-  if (o.has("mrope_section")) p.position_factor = mrope_positions_factor(config);
+  p.has_sections = o.has("mrope_section");
   p.key = p.type + " " + std::to_string(p.theta) + " " + o.json();
   return p;
 }
@@ -84,7 +86,8 @@ RotaryEmbedding::RotaryEmbedding(const Place& place, const RopeShape& shape,
   const bool sglang = place.settings().sglang_layers;
   if (p.type == "linear" && !(sglang && is_gemma3))
     positions = static_cast<std::int64_t>(static_cast<double>(positions) * p.factor);
-  if (!sglang) positions *= p.position_factor;
+  if (p.has_sections && !sglang)
+    positions *= mrope_positions_factor(place.config(), place.settings().release);
   scales_ = p.type == "yarn" || p.type == "deepseek_yarn";
   Tensor cache = table(positions);
   if (p.type == "linear")

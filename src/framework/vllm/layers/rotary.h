@@ -16,7 +16,7 @@ struct RopeParameters {
   double theta = 10000, factor = 1, partial_rotary_factor = 1;
   std::int64_t original_max_position = 0;
   bool has_mscale = false;
-  std::int64_t position_factor = 1;  ///< for models whose images have additional positions
+  bool has_sections = false;  ///< time, height and width turn parts of a head (MRotaryEmbedding)
   /// Made with dtype=torch.float32 and cast at its first use (gpt-oss).
   bool keeps_float32 = false;
   std::string key;  ///< all parameters as text; equal keys share one table
