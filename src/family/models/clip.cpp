@@ -7,6 +7,7 @@
 #include "family/masks/masking.h"
 #include "family/parts/clip_towers.h"
 #include "family/parts/config_checks.h"
+#include "family/parts/position_ids.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -49,25 +50,17 @@ class ClipTextEmbeddings : public nn::Module<ClipTextEmbeddings> {
   ClipTextEmbeddings(const nn::Scope& scope, const ClipTextConfig& c)
       : Module(scope),
         token_embedding_(scope / "token_embedding", c.vocab_size, c.hidden_size),
-        position_embedding_(scope / "position_embedding", c.max_position_embeddings,
-                            c.hidden_size) {
-    const ghost::ScopeGuard guard(node().scope);
-    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids_);
-  }
+        position_embedding_(scope / "position_embedding", c.max_position_embeddings, c.hidden_size),
+        position_ids_(scope, c.max_position_embeddings) {}
 
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
+  void init_weights() const { position_ids_.init_weights(); }
 
   Tensor forward(const Tensor& input_ids) {
-    if (input_ids.size(1) > position_ids_.size(1))
+    if (input_ids.size(1) > position_ids_.count())
       ghost::session().fail(
           {ErrorKind::bad_input, "CLIP's texts are at most max_position_embeddings long",
-           "--sequence-length", "give " + std::to_string(position_ids_.size(1)) + " or less"});
-    const Tensor position_ids = position_ids_.slice(1, 0, input_ids.size(1));
+           "--sequence-length", "give " + std::to_string(position_ids_.count()) + " or less"});
+    const Tensor position_ids = position_ids_.first(input_ids.size(1));
     const Tensor inputs_embeds = token_embedding_(input_ids);
     const Tensor position_embeddings = position_embedding_(position_ids);
     return inputs_embeds.add(position_embeddings);
@@ -75,7 +68,7 @@ class ClipTextEmbeddings : public nn::Module<ClipTextEmbeddings> {
 
  private:
   nn::Embedding token_embedding_, position_embedding_;
-  Tensor position_ids_;
+  PositionIds position_ids_;
 };
 
 class ClipTextModel : public nn::Module<ClipTextModel> {

@@ -9,6 +9,7 @@
 #include "family/parts/bert_encoder.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/encoder_classifier.h"
+#include "family/parts/position_ids.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/comparisons.h"
@@ -57,21 +58,14 @@ class Embeddings : public nn::Module<Embeddings> {
         word_embeddings(scope / "word_embeddings", c.vocab_size, c.dim),
         position_embeddings_(scope / "position_embeddings", c.max_position_embeddings, c.dim),
         layer_norm_(scope / "LayerNorm", c.dim),
-        dropout_(scope / "dropout", c.dropout) {
-    const ghost::ScopeGuard guard(node().scope);
-    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids_);
-  }
+        dropout_(scope / "dropout", c.dropout),
+        position_ids_(scope, c.max_position_embeddings) {}
 
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
+  void init_weights() const { position_ids_.init_weights(); }
 
   Tensor forward(const Tensor& input_ids) {
     const Tensor inputs_embeds = word_embeddings(input_ids);
-    const Tensor position_ids = position_ids_.slice(1, 0, inputs_embeds.size(1));
+    const Tensor position_ids = position_ids_.first(inputs_embeds.size(1));
     const Tensor position_embeddings = position_embeddings_(position_ids);
     Tensor embeddings = inputs_embeds.add(position_embeddings);
     embeddings = layer_norm_(embeddings);
@@ -85,7 +79,7 @@ class Embeddings : public nn::Module<Embeddings> {
   nn::Embedding position_embeddings_;
   nn::LayerNorm layer_norm_;
   nn::Dropout dropout_;
-  Tensor position_ids_;
+  PositionIds position_ids_;
 };
 
 class DistilBertSelfAttention : public nn::Module<DistilBertSelfAttention> {

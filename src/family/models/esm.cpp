@@ -11,6 +11,7 @@
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
 #include "family/parts/fairseq_positions.h"
+#include "family/parts/position_ids.h"
 #include "family/parts/rope.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
@@ -247,21 +248,13 @@ class EsmEmbeddings : public nn::Module<EsmEmbeddings> {
         token_dropout_(c.token_dropout),
         word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size) {
     if (c.emb_layer_norm_before) layer_norm_.emplace(scope / "layer_norm", c.hidden_size);
-    {
-      const ghost::ScopeGuard guard(node().scope);
-      position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-      scope.buffer("position_ids", position_ids_);
-    }
+    position_ids_.emplace(scope, c.max_position_embeddings);
     if (!c.rotates)
       position_embeddings_.emplace(scope / "position_embeddings", c.max_position_embeddings,
                                    c.hidden_size);
   }
 
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
+  void init_weights() const { position_ids_->init_weights(); }
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor position_ids = create_position_ids_from_input_ids(input_ids, PastLength::left_out);
@@ -303,7 +296,7 @@ class EsmEmbeddings : public nn::Module<EsmEmbeddings> {
 
  private:
   std::optional<nn::LayerNorm> layer_norm_;
-  Tensor position_ids_;
+  std::optional<PositionIds> position_ids_;
   std::optional<nn::Embedding> position_embeddings_;
 };
 

@@ -8,6 +8,7 @@
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
 #include "family/parts/fairseq_positions.h"
+#include "family/parts/position_ids.h"
 #include "family/parts/roberta_head.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/creation.h"
@@ -35,17 +36,10 @@ class MPNetEmbeddings : public nn::Module<MPNetEmbeddings> {
         position_embeddings_(scope / "position_embeddings", c.max_position_embeddings,
                              c.hidden_size),
         layer_norm_(scope / "LayerNorm", c.hidden_size),
-        dropout_(scope / "dropout", c.hidden_dropout_prob) {
-    const ghost::ScopeGuard guard(node().scope);
-    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids_);
-  }
+        dropout_(scope / "dropout", c.hidden_dropout_prob),
+        position_ids_(scope, c.max_position_embeddings) {}
 
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
+  void init_weights() const { position_ids_.init_weights(); }
 
   Tensor forward(const Tensor& input_ids) {
     const Tensor position_ids = create_position_ids_from_input_ids(input_ids, PastLength::left_out);
@@ -63,7 +57,7 @@ class MPNetEmbeddings : public nn::Module<MPNetEmbeddings> {
   nn::Embedding position_embeddings_;
   nn::LayerNorm layer_norm_;
   nn::Dropout dropout_;
-  Tensor position_ids_;
+  PositionIds position_ids_;
 };
 
 class MPNetSelfAttention : public nn::Module<MPNetSelfAttention> {

@@ -13,6 +13,7 @@
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
 #include "family/parts/fairseq_positions.h"
+#include "family/parts/position_ids.h"
 #include "family/parts/roberta_head.h"
 #include "ghost/ops/creation.h"
 #include "release/encoder_changes.h"
@@ -30,18 +31,14 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
         token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, c.hidden_size),
         layer_norm_(scope / "LayerNorm", c.hidden_size),
         dropout_(scope / "dropout", c.hidden_dropout_prob),
-        position_ids_(register_positions(scope, c.max_position_embeddings)),
+        position_ids_(scope, c.max_position_embeddings),
         token_type_ids_(register_token_types(scope)),
         position_embeddings_(place_taken_ ? *place_taken_ : scope / "position_embeddings",
                              c.max_position_embeddings, c.hidden_size) {
     replaced_.reset();
   }
 
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
+  void init_weights() const { position_ids_.init_weights(); }
 
   Tensor forward(const Tensor& input_ids) {
     const std::int64_t batch_size = input_ids.size(0), seq_length = input_ids.size(1);
@@ -61,15 +58,9 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
   nn::Embedding word_embeddings;
 
  private:
-  Tensor register_positions(const nn::Scope& scope, std::int64_t count) const {
-    const ghost::ScopeGuard guard(node().scope);
-    Tensor position_ids = ghost::arange(count, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids);
-    return position_ids;
-  }
   Tensor register_token_types(const nn::Scope& scope) const {
     const ghost::ScopeGuard guard(node().scope);
-    Tensor token_type_ids = ghost::zeros(position_ids_.sizes(), DType::int64);
+    Tensor token_type_ids = ghost::zeros(position_ids_.tensor().sizes(), DType::int64);
     scope.buffer("token_type_ids", token_type_ids);
     return token_type_ids;
   }
@@ -91,7 +82,8 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
   nn::Embedding token_type_embeddings_;
   nn::LayerNorm layer_norm_;
   nn::Dropout dropout_;
-  Tensor position_ids_, token_type_ids_;
+  PositionIds position_ids_;
+  Tensor token_type_ids_;
   nn::Embedding position_embeddings_;
 };
 

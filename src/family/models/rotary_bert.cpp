@@ -13,6 +13,7 @@
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
 #include "family/parts/llama_layer.h"
+#include "family/parts/position_ids.h"
 #include "family/parts/roberta_head.h"
 #include "ghost/ops/creation.h"
 
@@ -60,19 +61,14 @@ class RotaryBertEmbeddings : public nn::Module<RotaryBertEmbeddings> {
         word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size),
         token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, c.hidden_size),
         layer_norm_(scope / "LayerNorm", c.hidden_size),
-        dropout_(scope / "dropout", c.hidden_dropout_prob) {
+        dropout_(scope / "dropout", c.hidden_dropout_prob),
+        position_ids_(scope, c.max_position_embeddings) {
     const ghost::ScopeGuard guard(node().scope);
-    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids_);
-    token_type_ids_ = ghost::zeros(position_ids_.sizes(), DType::int64);
+    token_type_ids_ = ghost::zeros(position_ids_.tensor().sizes(), DType::int64);
     scope.buffer("token_type_ids", token_type_ids_);
   }
 
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
+  void init_weights() const { position_ids_.init_weights(); }
 
   Tensor forward(const Tensor& input_ids) {
     Tensor embeddings = word_embeddings(input_ids);
@@ -90,7 +86,8 @@ class RotaryBertEmbeddings : public nn::Module<RotaryBertEmbeddings> {
   nn::Embedding token_type_embeddings_;
   nn::LayerNorm layer_norm_;
   nn::Dropout dropout_;
-  Tensor position_ids_, token_type_ids_;
+  PositionIds position_ids_;
+  Tensor token_type_ids_;
 };
 
 /// Without the places and types of tokens that the others keep, nor, in gte-base-en-v1.5, a table

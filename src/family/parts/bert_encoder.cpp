@@ -154,22 +154,16 @@ BertEmbeddings::BertEmbeddings(const nn::Scope& scope, const BertConfig& c, std:
       position_embeddings_(scope / "position_embeddings", c.max_position_embeddings, width),
       token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, width),
       layer_norm_(scope / "LayerNorm", width),
-      dropout_(scope / "dropout", c.hidden_dropout_prob) {
+      dropout_(scope / "dropout", c.hidden_dropout_prob),
+      position_ids_(scope, c.max_position_embeddings) {
   const ghost::ScopeGuard guard(node().scope);
-  position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-  scope.buffer("position_ids", position_ids_);
-  token_type_ids_ = ghost::zeros(position_ids_.sizes(), DType::int64);
+  token_type_ids_ = ghost::zeros(position_ids_.tensor().sizes(), DType::int64);
   scope.buffer("token_type_ids", token_type_ids_);
-}
-
-void BertEmbeddings::init_weights() const {
-  const ghost::ScopeGuard guard(node().scope);
-  const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
 }
 
 Tensor BertEmbeddings::forward(const Tensor& input_ids) {
   const std::int64_t batch_size = input_ids.size(0), seq_length = input_ids.size(1);
-  const Tensor position_ids = position_ids_.slice(1, 0, seq_length);
+  const Tensor position_ids = position_ids_.first(seq_length);
   const Tensor buffered_token_type_ids = gather_token_types(token_type_ids_, position_ids);
   const Tensor token_type_ids = buffered_token_type_ids.expand({batch_size, seq_length});
   const Tensor inputs_embeds = word_embeddings(input_ids);

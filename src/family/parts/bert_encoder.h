@@ -9,6 +9,7 @@
 
 #include "family/masks/masking.h"
 #include "family/parts/attention_interface.h"
+#include "family/parts/position_ids.h"
 #include "nn/activations.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
@@ -105,8 +106,7 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
  public:
   BertEmbeddings(const nn::Scope& scope, const BertConfig& config);
   BertEmbeddings(const nn::Scope& scope, const BertConfig& config, std::int64_t width);
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const;
+  void init_weights() const { position_ids_.init_weights(); }
   Tensor forward(const Tensor& input_ids);
 
   nn::Embedding word_embeddings;
@@ -115,7 +115,8 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
   nn::Embedding position_embeddings_, token_type_embeddings_;
   nn::LayerNorm layer_norm_;
   nn::Dropout dropout_;
-  Tensor position_ids_, token_type_ids_;
+  PositionIds position_ids_;
+  Tensor token_type_ids_;
 };
 
 /// embeddings + position_embeddings, in place if the release does so.

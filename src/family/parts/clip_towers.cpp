@@ -86,16 +86,8 @@ ClipVisionEmbeddings::ClipVisionEmbeddings(const nn::Scope& scope, const ClipVis
       class_embedding_(scope.parameter("class_embedding", {c.hidden_size})),
       patch_embedding_(scope / "patch_embedding",
                        Dims{c.hidden_size, c.num_channels, c.patch_size, c.patch_size}, false),
-      position_embedding_(scope / "position_embedding", c.num_positions(), c.hidden_size) {
-  const ghost::ScopeGuard guard(node().scope);
-  position_ids_ = ghost::arange(c.num_positions(), DType::int64).unsqueeze(0);
-  scope.buffer("position_ids", position_ids_);
-}
-
-void ClipVisionEmbeddings::init_weights() const {
-  const ghost::ScopeGuard guard(node().scope);
-  const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-}
+      position_embedding_(scope / "position_embedding", c.num_positions(), c.hidden_size),
+      position_ids_(scope, c.num_positions()) {}
 
 Tensor ClipVisionEmbeddings::forward(const Tensor& pixel_values) {
   Tensor patch_embeds;
@@ -109,7 +101,7 @@ Tensor ClipVisionEmbeddings::forward(const Tensor& pixel_values) {
   const Tensor class_embeds =
       class_embedding_.expand({pixel_values.size(0), 1, class_embedding_.size(0)});
   Tensor embeddings = ghost::cat({class_embeds, patch_embeds}, 1);
-  embeddings = embeddings.add(position_embedding_(position_ids_));
+  embeddings = embeddings.add(position_embedding_(position_ids_.tensor()));
   return embeddings;
 }
 

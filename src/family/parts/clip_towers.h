@@ -5,6 +5,7 @@
 
 #include "family/parts/attention_interface.h"
 #include "family/parts/clip_mlp.h"
+#include "family/parts/position_ids.h"
 #include "nn/activations.h"
 #include "nn/checkpointing.h"
 #include "nn/convolution.h"
@@ -72,8 +73,7 @@ class ClipEncoder : public nn::Module<ClipEncoder> {
 class ClipVisionEmbeddings : public nn::Module<ClipVisionEmbeddings> {
  public:
   ClipVisionEmbeddings(const nn::Scope& scope, const ClipVisionConfig& c);
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const;
+  void init_weights() const { position_ids_.init_weights(); }
   Tensor forward(const Tensor& pixel_values);
 
  private:
@@ -81,7 +81,7 @@ class ClipVisionEmbeddings : public nn::Module<ClipVisionEmbeddings> {
   Tensor class_embedding_;
   nn::Convolution patch_embedding_;
   nn::Embedding position_embedding_;
-  Tensor position_ids_;
+  PositionIds position_ids_;
 };
 
 struct ClipTowerOutput {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "family/parts/bert_encoder.h"
+#include "family/parts/position_ids.h"
 #include "ghost/ops/creation.h"
 
 namespace memtape::family {
@@ -39,19 +40,13 @@ class DebertaEmbeddings : public nn::Module<DebertaEmbeddings<Norm>> {
                                      c.hidden_size);
     layer_norm_.emplace(scope / "LayerNorm", c.hidden_size);
     dropout_.emplace(scope / "dropout", c.hidden_dropout_prob);
-    const ghost::ScopeGuard guard(this->node().scope);
-    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids_);
+    position_ids_.emplace(scope, c.max_position_embeddings);
   }
 
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(this->node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
+  void init_weights() const { position_ids_->init_weights(); }
 
   Tensor forward(const Tensor& input_ids, const Tensor& token_type_ids, const Tensor& given_mask) {
-    const Tensor position_ids = position_ids_.slice(1, 0, input_ids.size(1));
+    const Tensor position_ids = position_ids_->first(input_ids.size(1));
     const Tensor inputs_embeds = word_embeddings(input_ids);
     const Tensor position_embeddings = position_embeddings_ ? (*position_embeddings_)(position_ids)
                                                             : ghost::zeros_like(inputs_embeds);
@@ -74,7 +69,7 @@ class DebertaEmbeddings : public nn::Module<DebertaEmbeddings<Norm>> {
   std::optional<nn::Embedding> position_embeddings_, token_type_embeddings_;
   std::optional<Norm> layer_norm_;
   std::optional<nn::Dropout> dropout_;
-  Tensor position_ids_;
+  std::optional<PositionIds> position_ids_;
 };
 
 }  // namespace memtape::family

@@ -60,24 +60,13 @@ Result<std::vector<RankRun>> run_stages(const Config& config, const ServerArgs& 
   return runs;
 }
 
-std::string_view kind_name(KvKind kind) {
-  switch (kind) {
-    case KvKind::full: return "full_attention";
-    case KvKind::sliding_window: return "sliding_window";
-    case KvKind::chunked_local: return "chunked_local";
-    case KvKind::mla: return "mla";
-    case KvKind::mamba: return "recurrent";
-  }
-  return "";
-}
-
 KvGroup group_of(const RankRun& run, const std::vector<vllm::KvLayer>& layers,
                  const ServerArgs& args) {
   const vllm::KvLayer& first = layers.front();
   const bool grows = first.kind != KvKind::mamba;
   const bool slides = first.kind == KvKind::sliding_window || first.kind == KvKind::chunked_local;
   KvGroup group;
-  group.kind = kind_name(first.kind);
+  group.kind = name(first.kind);
   group.layers = static_cast<std::int64_t>(layers.size());
   Bytes each = 0;
   for (const vllm::KvLayer& layer : layers)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -13,6 +14,18 @@
 namespace memtape::vllm {
 
 enum class KvKind : std::uint8_t { full, sliding_window, chunked_local, mla, mamba };
+
+/// As answers call the kind of a group of layers.
+constexpr std::string_view name(KvKind kind) {
+  switch (kind) {
+    case KvKind::full: return "full_attention";
+    case KvKind::sliding_window: return "sliding_window";
+    case KvKind::chunked_local: return "chunked_local";
+    case KvKind::mla: return "mla";
+    case KvKind::mamba: return "recurrent";
+  }
+  return "";
+}
 
 struct KvLayer {
   KvKind kind = KvKind::full;

@@ -80,17 +80,6 @@ Result<RankRun> run_rank(const Config& config, const Settings& settings,
   return run;
 }
 
-std::string_view kind_name(KvKind kind) {
-  switch (kind) {
-    case KvKind::full: return "full_attention";
-    case KvKind::sliding_window: return "sliding_window";
-    case KvKind::chunked_local: return "chunked_local";
-    case KvKind::mla: return "mla";
-    case KvKind::mamba: return "recurrent";
-  }
-  return "";
-}
-
 /// How many requests of `tokens` the blocks hold.
 std::optional<double> users_of(const RankRun& run, const KvPlan& plan,
                                std::optional<std::int64_t> tokens) {
@@ -118,7 +107,7 @@ KvCache kv_report(const KvPlan& plan) {
   for (const KvGroupPlan& group : plan.groups) {
     cache.block_size = std::max(cache.block_size, group.spec.block_size);
     KvGroup row;
-    row.kind = kind_name(group.spec.kind);
+    row.kind = name(group.spec.kind);
     row.layers = static_cast<std::int64_t>(group.layers.size());
     const bool grows = group.spec.kind != KvKind::mamba;
     if (grows)
