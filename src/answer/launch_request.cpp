@@ -48,6 +48,7 @@ ServeCommand serving(const launch::Translation& said, RawOptions raw,
           .engine = said.engine,
           .values = std::move(raw.values),
           .environment = std::move(raw.environment),
+          .flags = said.typed,
           .warnings = all_lines(std::move(raw.remarks)),
           .corrected =
               [said, command](std::span<const exports::Change> changes) {

@@ -50,6 +50,7 @@ struct ServeCommand {
   std::string engine = {};
   NamedValues values = {};
   NamedValues environment = {};            ///< variables that a launch command sets
+  std::vector<std::string> flags = {};     ///< the names of a launch command's flags
   std::vector<std::string> warnings = {};  ///< what the reader of a launch command reports
   /// The launch command with other values of options, as it would be typed. It is null if there is
   /// no launch command.

@@ -7,6 +7,7 @@
 
 #include "answer/command_words.h"
 #include "answer/comparison_table.h"
+#include "launch/server_flags.h"
 #include "predict/serve.h"
 
 namespace memtape::answer {
@@ -70,22 +71,12 @@ Result<std::optional<std::string>> named_engine(const Told& told) {
   return named.empty() ? std::nullopt : std::optional(named.front());
 }
 
-/// What people mean by words that are not there, before what is spelled alike.
-constexpr auto kMeantOfAny = std::to_array<MeantFlag>({
-    {"--seq", "--context L for a user's prompt, or the engine's own length of context"},
-    {"--seq-len", "--context L for a user's prompt, or the engine's own length of context"},
-    {"--sequence-length", "--context L for a user's prompt: that one is of memtape train"},
-    {"--concurrency", "--users N"},
-    {"--fits", "memtape fits --gpu NAME says which models fit"},
-});
-
 Error unknown_flag(const ServeEngine& engine, const option::Table& table, std::string_view typed) {
   Error error{ErrorKind::bad_input,
               fmt::format("unknown option {} of --engine {}", typed, engine.name), "serve", ""};
-  const std::span<const MeantFlag> of_any = kMeantOfAny;
-  for (const auto& meant : {of_any, engine.meant})
-    if (const auto found = std::ranges::find(meant, typed, &MeantFlag::typed); found != meant.end())
-      error.hint = found->hint;
+  // What is meant goes before what is spelled alike.
+  for (const std::string_view whose : {engine.name, std::string_view("any")})
+    if (error.hint.empty()) error.hint = launch::meant_flag(whose, typed);
   for (const ServeEngine& other : serve_engines())
     if (error.hint.empty() && find_flag(other.flags, typed))
       error.hint = fmt::format("it is one of --engine {}", other.name);

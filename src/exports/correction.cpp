@@ -45,20 +45,12 @@ bool names_another_file(std::vector<std::string>& words, const std::string& type
   return true;
 }
 
-void drop(std::vector<std::string>& words, const UnknownFlag& flag) {
-  const auto at = std::ranges::find_if(
-      words, [&](const std::string& word) { return word.substr(0, word.find('=')) == flag.typed; });
-  if (at == words.end()) return;
-  words.erase(at, at + (flag.took_value && words.end() - at > 1 ? 2 : 1));
-}
-
 }  // namespace
 
 std::string corrected_command(const launch::Translation& translation,
                               std::span<const std::string> typed, std::span<const Change> changes) {
   const std::vector<std::string>& arguments = translation.arguments;
   std::vector<std::string> words = arguments;
-  for (const UnknownFlag& flag : translation.unknown) drop(words, flag);
   for (const Change& one : changes) {
     if (one.first != "quantize" || translation.engine != "llamacpp")
       change(words, one, translation.flags);

@@ -10,6 +10,7 @@
 #include "base/typed_number.h"
 #include "formats/config_words.h"
 #include "launch/programs.h"
+#include "launch/server_flags.h"
 
 namespace memtape::launch {
 namespace {
@@ -30,6 +31,16 @@ Result<Translation> begin_serving(const LaunchCommand& command, std::string_view
     if (const auto release = release_of_image(image->value.text, engine))
       translation.add("engine-version", *release);
   return translation;
+}
+
+/// An Error for a flag that is in no table: the server itself stops at it.
+Result<void> check_known(const ServerProgram& server, std::string_view name,
+                         const ReadFlags& flags) {
+  if (flags.unknown.empty()) return {};
+  const auto& [typed, nearest, took] = flags.unknown.front();
+  std::string hint(meant_flag(server.engine, typed));
+  if (hint.empty() && !nearest.empty()) hint = fmt::format("did you mean {}?", nearest);
+  return bad_input(fmt::format("unknown argument {}", typed), std::string(name), std::move(hint));
 }
 
 /// The model as a word, or none at all.
@@ -89,7 +100,6 @@ Result<void> check_model(const Translation& translation, std::string_view progra
 }
 
 void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program) {
-  translation.unknown.insert(translation.unknown.end(), flags.unknown.begin(), flags.unknown.end());
   translation.remarks.add(remarks_of(flags, program));
 }
 
@@ -123,6 +133,8 @@ Result<Translation> translate(const ServerProgram& server, const LaunchCommand& 
                                               .truths = server.is_python,
                                               .unknown_pass = true});
   if (!typed) return tl::unexpected(typed.error());
+  if (const auto known = check_known(server, name, *typed); !known)
+    return tl::unexpected(known.error());
   const ReadFlags variables = server.variables ? server.variables(command) : ReadFlags{};
   ReadFlags all = variables;
   all.given.insert(all.given.end(), typed->given.begin(), typed->given.end());
@@ -144,6 +156,7 @@ Result<Translation> translate(const ServerProgram& server, const LaunchCommand& 
   add_warnings(*translation, *typed, name);
   add_warnings(*translation, variables, server.environment);
   translation->flags = table;
+  for (const GivenFlag& given : typed->given) translation->typed.emplace_back(given.flag->name);
   return translation;
 }
 

@@ -43,7 +43,7 @@ struct Translation {
   std::vector<std::string> program;
   std::vector<std::string> arguments;  ///< the program's own words
   std::span<const Flag> flags;         ///< the program's flags, which mean options
-  std::vector<UnknownFlag> unknown;    ///< arguments that the program does not have
+  std::vector<std::string> typed;      ///< the names of those that a server's command gave
 
   template <class T>
   void add(std::string_view option, const T& value, std::string where = {}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `vllm serve MODEL` and `python -m vllm.entrypoints.openai.api_server --model MODEL`: the same
 // words as `memtape serve MODEL --engine vllm`, with the API server's defaults.
-#include <array>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "framework/vllm/serve.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -16,18 +17,13 @@ namespace {
 /// --spec-method and its like are fields of --speculative-config
 /// (EngineArgs.create_speculative_config), and --speculative-model was before 0.8.3.
 std::vector<std::string> with_short_fields_named(std::vector<std::string> words) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFields{
-      {{"--speculative-model", "--speculative-config.model"},
-       {"--speculative_model", "--speculative-config.model"},
-       {"--num-speculative-tokens", "--speculative-config.num_speculative_tokens"},
-       {"--num_speculative_tokens", "--speculative-config.num_speculative_tokens"},
-       {"--spec-method", "--speculative-config.method"},
-       {"--spec-model", "--speculative-config.model"},
-       {"--spec-tokens", "--speculative-config.num_speculative_tokens"}}};
-  for (std::string& word : words)
-    for (const auto& [flag, field] : kFields)
-      if (word == flag || (word.starts_with(flag) && word[flag.size()] == '='))
-        word.replace(0, flag.size(), field);
+  for (std::string& word : words) {
+    const std::size_t end = std::min(word.find('='), word.size());
+    std::string flag = word.substr(0, end);
+    std::ranges::replace(flag, '_', '-');
+    if (const auto field = meaning_of(flag, data::vllm_speculative_flags()); !field.empty())
+      word.replace(0, end, fmt::format("--speculative-config.{}", field));
+  }
   return words;
 }
 

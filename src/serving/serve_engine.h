@@ -83,11 +83,6 @@ struct ServeUsers {
   std::string_view with = {};     ///< a switch that must be given with it
 };
 
-/// A word that people type for a flag that the engine has under another name, or does not have.
-struct MeantFlag {
-  std::string_view typed, hint;
-};
-
 /// Flags that do nothing unless one of the others is given, too. Names are without dashes.
 struct FlagNeeds {
   std::string_view flags, one_of;
@@ -119,7 +114,6 @@ struct ServeEngine {
   bool spreads_over_gpus = false;     ///< --gpus alone says over how many GPUs the model is spread
   bool batch_is_of_tokens = false;    ///< "batch" counts tokens, not sequences
   bool takes_unified_memory = false;  ///< what does not fit on a GPU may lie in host memory
-  std::span<const MeantFlag> meant = {};
   std::span<const FlagNeeds> needs = {};
   const PlannedServer* planned = nullptr;  ///< null: its servers are not planned
   RealServer real = RealServer::none;

@@ -23,7 +23,7 @@ std::vector<std::string> words(const std::string& line) {
 
 TEST(Correction, ChangesWhatWasTyped) {
   const std::vector<std::string> typed =
-      words("A=1 vllm serve m --max_model_len=9 -tp 1 --no-such 3 --gpu-memory-utilization 0.5");
+      words("A=1 vllm serve m --max_model_len=9 -tp 1 --gpu-memory-utilization 0.5");
   const Result<launch::Translation> translation = launch::translate(typed, NoFiles());
   ASSERT_TRUE(translation.has_value());
   const std::vector<Change> changes{{"max-model-len", "8"},

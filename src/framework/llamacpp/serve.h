@@ -85,8 +85,6 @@ inline constexpr std::array kRemedies{
                 .cost = "speed: what is not on the GPU is computed by the CPU"},
 };
 
-inline constexpr std::array<MeantFlag, 1> kMeant{{{"--max-tokens", "--ctx-size N"}}};
-
 inline constexpr std::array<FlagNeeds, 1> kNeeds{
     {{"spec-draft-n-max spec-draft-type-k spec-draft-type-v spec-draft-quantize spec-draft-ngl",
       "spec-draft-model spec-type"}}};
@@ -105,7 +103,6 @@ inline constexpr ServeEngine kEngine{.name = "llamacpp",
                                      .spreads_over_gpus = true,
                                      .batch_is_of_tokens = true,
                                      .takes_unified_memory = true,
-                                     .meant = kMeant,
                                      .needs = kNeeds,
                                      .chats_at_home = true};
 

@@ -84,10 +84,6 @@ inline constexpr std::array kRemedies{
         .flag = "tp-size", .how = ServeRemedy::How::doubled, .bound = 8, .cost = "as many GPUs"},
 };
 
-inline constexpr std::array<MeantFlag, 2> kMeant{
-    {{"--batch-size", "--max-running-requests N: requests at a time"},
-     {"--mmproj", "SGLang reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
-
 /// The image has no entry point that starts a server.
 inline constexpr PlannedServer kPlanned{.tensor_parallel = "tp-size",
                                         .length = "context-length",
@@ -106,7 +102,6 @@ inline constexpr ServeEngine kEngine{.name = "sglang",
                                      .serve = serve,
                                      .remedies = kRemedies,
                                      .users = {.length = "context-length"},
-                                     .meant = kMeant,
                                      .planned = &kPlanned};
 
 }  // namespace memtape::sglang

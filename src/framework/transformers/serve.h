@@ -61,10 +61,6 @@ inline constexpr std::array kServeFlags{
         .by_default("0.4; 0: never"),
 };
 
-inline constexpr std::array<MeantFlag, 1> kMeant{
-    {{"--mmproj",
-      "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
-
 inline constexpr std::array<FlagNeeds, 2> kNeeds{
     {{"num_assistant_tokens num_assistant_tokens_schedule assistant_confidence_threshold",
       "assistant_model"},
@@ -87,7 +83,6 @@ inline constexpr ServeEngine kServeEngine{
               .output = "max_new_tokens",
               .count = "batch-size"},
     .truths_follow = true,
-    .meant = kMeant,
     .needs = kNeeds,
     .real = RealServer::generate};
 

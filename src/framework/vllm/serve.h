@@ -139,10 +139,6 @@ inline constexpr std::array kRemedies{
                 .drastic = true},
 };
 
-inline constexpr std::array<MeantFlag, 2> kMeant{
-    {{"--batch-size", "--max-num-seqs N: requests at a time"},
-     {"--mmproj", "vLLM reads a model's tower from its checkpoint; --engine llamacpp has it"}}};
-
 inline constexpr std::array<FlagNeeds, 1> kNeeds{
     {{"max-loras max-lora-rank max-cpu-loras lora-modules", "enable-lora"}}};
 
@@ -162,7 +158,6 @@ inline constexpr ServeEngine kEngine{.name = "vllm",
                                      .serve = serve,
                                      .remedies = kRemedies,
                                      .users = {.length = "max-model-len", .count = "max-num-seqs"},
-                                     .meant = kMeant,
                                      .needs = kNeeds,
                                      .planned = &kPlanned,
                                      .real = RealServer::start};
