@@ -324,6 +324,41 @@ inline constexpr Change kSglangReservesByUse{
     "The reserve is the sum of what a chunk, graphs and ranks take.",
     "srt/server_args.py"};
 
+inline constexpr Change kSglangPrefersFlashAttention{
+    Package::sglang,
+    {0, 4, 6},
+    "FlashAttention 3 is the default on Hopper; before, FlashInfer, and Triton where keys and "
+    "values are latent. FlashInfer's workspace is larger for Qwen's models.",
+    "srt/model_executor/model_runner.py:model_specific_adjustment"};
+
+inline constexpr Change kSglangSlidesApart{
+    Package::sglang,
+    {0, 4, 10},
+    "Layers with a sliding window have a pool of their own unless --disable-hybrid-swa-memory is "
+    "given. They do not in 0.4.9.",
+    "srt/model_executor/model_runner.py:initialize"};
+
+inline constexpr Change kSglangViewsPageTables{
+    Package::sglang,
+    {0, 5, 0},
+    "Captured batches share one table of pages; before, each had a copy, and there was a second "
+    "table for drafts. They do not in 0.4.10 and do in 0.4.10.post2.",
+    "srt/layers/attention/flashattention_backend.py:init_forward_metadata_capture_cuda_graph"};
+
+inline constexpr Change kSglangSlidesChunks{
+    Package::sglang,
+    {0, 5, 7},
+    "Llama 4's layers of chunked attention have a pool of their own. They do not in 0.5.6, where "
+    "--hybrid-kvcache-ratio asks for it, and do in 0.5.12.",
+    "srt/configs/model_config.py:is_hybrid_swa_model"};
+
+inline constexpr Change kSglangMakesTablesInUse{
+    Package::sglang,
+    {0, 5, 7},
+    "The table of an encoder's pages is made for encoder-decoders alone, and one for the pool of "
+    "sliding layers where there is one. Not in 0.5.6, in 0.5.9.",
+    "srt/layers/attention/flashattention_backend.py:init_cuda_graph_state"};
+
 inline constexpr Change kSglangExtendsRopes{
     Package::sglang,
     {0, 5, 3},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/sglang/attention_state.h"
 #include "framework/sglang/memory_pool.h"
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/graph_memory.h"
@@ -26,12 +27,13 @@ struct RankRun {
   vllm::Settings settings;
   Startup startup;
   PoolPlan pools;
+  AttentionState attention;
   vllm::Executables executables;              ///< those of the graphs for decoding
   Bytes available_before = 0, available = 0;  ///< free before and after loading
 
-  Bytes graphs() const { return startup.graph_pool + executables.usual; }
+  Bytes graphs() const { return startup.graph_pool + attention.captured + executables.usual; }
   /// For activations, graphs and all that comes later.
-  Bytes left() const { return available - pools.bytes(); }
+  Bytes left() const { return available - pools.bytes() - attention.workspace; }
 };
 
 Result<std::vector<RankRun>> run_stages(const Config& config, const ServerArgs& args) {
@@ -56,7 +58,10 @@ Result<std::vector<RankRun>> run_stages(const Config& config, const ServerArgs& 
     fewest = std::min(fewest, run.pools.tokens);
     runs.push_back(std::move(run));
   }
-  for (RankRun& run : runs) run.pools = with_tokens(std::move(run.pools), fewest, args);
+  for (RankRun& run : runs) {
+    run.pools = with_tokens(std::move(run.pools), fewest, args);
+    run.attention = attention_state(args, run.startup.kv_layers);
+  }
   return runs;
 }
 
@@ -123,21 +128,22 @@ ServeRank rank_report(const RankRun& run, const ServerArgs& args, int stage,
   const Startup& s = run.startup;
   const bool starts = run.pools.tokens > 0;
   const Bytes activations = starts ? s.activation_peak : 0, graphs = starts ? run.graphs() : 0;
+  const Bytes workspace = starts ? run.attention.workspace : 0;
   rank.weights_bytes = s.weights_bytes;
   rank.activation_peak_bytes = s.activation_peak;
   rank.non_torch_bytes = run.settings.device.context;
   rank.cuda_graph_bytes = run.graphs();
   rank.kv_cache = kv_report(run, args, user_tokens);
-  rank.peak_device_bytes =
-      rank.non_torch_bytes + s.loaded.reserved + run.pools.bytes() + activations + graphs;
+  rank.peak_device_bytes = rank.non_torch_bytes + s.loaded.reserved + run.pools.bytes() +
+                           workspace + activations + graphs;
   const auto at = [&](Category category) -> Bytes& { return rank.at_peak[category]; };
   at(Category::parameter) = s.parameter_bytes;
   at(Category::buffer) = s.weights_bytes - s.parameter_bytes;
   at(Category::kv_cache) = run.pools.kv_bytes + run.pools.state_bytes;
   at(Category::activation) = activations;
   at(Category::cuda_graph) = graphs;
-  at(Category::workspace) =
-      s.loaded.reserved - s.weights_bytes + run.pools.table_bytes + run.pools.free_list_bytes;
+  at(Category::workspace) = s.loaded.reserved - s.weights_bytes + run.pools.table_bytes +
+                            run.pools.free_list_bytes + workspace;
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {{"weights", s.loaded}};
   rank.measured = {{"available_before_load_bytes", run.available_before},
@@ -250,7 +256,7 @@ std::string start_doubt(const RankRun& run, const ServerArgs& args) {
 /// Images are encoded, before their prompt, in what is left beside the pools and the graphs.
 void judge_images(ServeAnswer& answer, const Config& config, const ServerArgs& args,
                   const RankRun& run) {
-  const Bytes left = run.left() - run.startup.graph_pool;
+  const Bytes left = run.left() - run.startup.graph_pool - run.attention.captured;
   if (!args.model.encoders || left < 0) return;  // a server that does not start encodes nothing
   const vllm::Encoders& encoders = *args.model.encoders;
   if (!encoders.is_known) {

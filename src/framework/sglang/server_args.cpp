@@ -175,6 +175,9 @@ class Reader {
                                                                 "intel_xpu"});
     const auto known = options_.choice("attention-backend", kBackends, kBackends.front());
     if (!known) problem_ = known.error();
+    if (const auto names = whole_.texts("architectures"); !names.empty())
+      a_.architecture = names.front();
+    a_.attention_backend = options_.text("attention-backend", "");
   }
 
   void model() {
@@ -296,6 +299,7 @@ class Reader {
                                                                 : input.max_prefill_tokens;
     a_.graph_max_batch = defaults.graph_max_batch;
     a_.decode_graphs = defaults.decode_graphs;
+    a_.decode_rows = defaults.decode_rows;
     a_.prefill_graph_bytes = static_cast<Bytes>(defaults.prefill_graph_mib) << 20;
     a_.model.max_num_batched_tokens = a_.chunked_prefill_size;
     a_.model.max_num_seqs = a_.graph_max_batch;
@@ -315,7 +319,9 @@ class Reader {
       fail(bad_input("is no ratio", "--mamba-full-memory-ratio", "more than 0"));
     a_.radix_cache = !options_.has("disable-radix-cache");
     a_.tracks_states = a_.release.has(changes::kSglangTracksStates) && has_extra_buffer(whole_);
-    a_.hybrid_swa = has_swa_pool(whole_) && !options_.has("disable-hybrid-swa-memory");
+    a_.hybrid_swa = has_swa_pool(whole_) && !options_.has("disable-hybrid-swa-memory") &&
+                    a_.release.has(type_of(whole_) == "llama4" ? changes::kSglangSlidesChunks
+                                                               : changes::kSglangSlidesApart);
     if (type_of(whole_) == "deepseek_v4") compressed_caches();
   }
 

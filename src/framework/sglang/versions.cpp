@@ -76,26 +76,33 @@ struct Run {
 };
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
-/// How many sizes there are up to `most`.
-std::int64_t sizes_up_to(std::int64_t most, std::span<const Run> runs) {
-  std::int64_t count = 0;
+struct Sizes {
+  std::int64_t count = 0, sum = 0;
+};
+
+/// The sizes up to `most`.
+Sizes sizes_up_to(std::int64_t most, std::span<const Run> runs) {
+  Sizes sizes;
   for (const Run& run : runs) {
     const std::int64_t last = std::min(run.last, most);
-    if (last >= run.first) count += (last - run.first) / run.step + 1;
+    if (last < run.first) continue;
+    const std::int64_t steps = (last - run.first) / run.step;
+    sizes.count += steps + 1;
+    sizes.sum += (steps + 1) * run.first + run.step * steps * (steps + 1) / 2;
   }
-  return count;
+  return sizes;
 }
 
 /// generate_prefill_cuda_graph_batch_sizes.
 std::int64_t prefill_graphs(std::int64_t most) {
   constexpr std::array kRuns{Run{4, 32, 4},      Run{48, 256, 16},     Run{288, 512, 32},
                              Run{576, 1024, 64}, Run{1280, 4096, 256}, Run{4608, kNoEnd, 512}};
-  return sizes_up_to(most, kRuns);
+  return sizes_up_to(most, kRuns).count;
 }
 
 /// generate_decode_cuda_graph_batch_sizes; before 0.5.3 get_batch_sizes_to_capture of
 /// model_executor/cuda_graph_runner.py.
-std::int64_t decode_graphs(const Release& release, std::int64_t most) {
+Sizes decode_graphs(const Release& release, std::int64_t most) {
   constexpr std::array kRuns{Run{1, 2, 1}, Run{4, 12, 4}, Run{16, 256, 8}, Run{272, 496, 16},
                              Run{512, kNoEnd, 32}};
   constexpr std::array kOldRuns{Run{1, 2, 1}, Run{4, 8, 4}, Run{16, 256, 8}, Run{272, kNoEnd, 16}};
@@ -143,7 +150,9 @@ Defaults defaults_of(const Release& release, const DefaultsInput& in) {
   if (release.has(changes::kSglangFillsSmallDevices) && !in.graph_max_batch &&
       in.max_running_requests)
     chosen.graph_max_batch = std::min(chosen.graph_max_batch, *in.max_running_requests);
-  chosen.decode_graphs = in.graphs ? decode_graphs(release, chosen.graph_max_batch) : 0;
+  const Sizes decoded = in.graphs ? decode_graphs(release, chosen.graph_max_batch) : Sizes{};
+  chosen.decode_graphs = decoded.count;
+  chosen.decode_rows = decoded.sum;
   chosen.prefill_graph_mib = reserve_for_prefill_graphs(release, in, chosen.chunked_prefill_size);
   if (!release.has(changes::kSglangReservesByDevice)) {
     chosen.mem_fraction_static = share_of_table(in.tp);

@@ -33,6 +33,7 @@ struct DefaultsInput {
 struct Defaults {
   std::int64_t chunked_prefill_size = 0, graph_max_batch = 0;
   std::int64_t decode_graphs = 0;  ///< how many batches are captured
+  std::int64_t decode_rows = 0;    ///< the requests of all of them
   double prefill_graph_mib = 0;    ///< what SGLang keeps back for the graphs of prefill
   double mem_fraction_static = 0;
 };
