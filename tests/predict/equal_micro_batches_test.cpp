@@ -36,7 +36,7 @@ TrainRecipe recipe_of(Draw& draw, std::string& said) {
   TrainRecipe recipe;
   recipe.weights = DType::bfloat16;
   recipe.sequence_length = 128;
-  recipe.gradient_accumulation = draw.of({5, 6, 7, 8, 12, 16, 24, 40});
+  recipe.gradient_accumulation = draw.of({1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 40});
   LayoutRecipe& layout = recipe.layout;
   layout.pp = draw.of({1, 2, 4, 8});
   layout.tp = draw.of({1, 1, 2});

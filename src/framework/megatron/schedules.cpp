@@ -20,8 +20,8 @@ using ghost::empty;
 constexpr std::int64_t kMostLayerRounds = 16384;
 constexpr std::int64_t kFewestRounds = 16;
 
-/// The fewest micro-batches of which some can be like those before them.
-constexpr std::int64_t kFewestAlike = 5;
+/// With fewer micro-batches comparing them costs what writing them down saves.
+constexpr std::int64_t kFewestAlike = 3;
 
 }  // namespace
 
