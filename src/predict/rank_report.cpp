@@ -44,11 +44,6 @@ PeakMoment moment(const Tape& tape, std::size_t event) {
   return {.event = event, .module = tape.scopes.path(why.scope), .op = why.op, .node = why.node};
 }
 
-void take_peak(RankReport& report, const Tape& tape, const Window& window) {
-  report.peak_phase = window.mark.phase;
-  report.peak_moment = moment(tape, window.peak_event);
-}
-
 /// The step's forwards and backwards; one may be cut into several windows.
 std::vector<Pass> passes_of(const Timeline& step) {
   std::vector<Pass> passes;
@@ -73,29 +68,39 @@ std::vector<Pass> passes_of(const Timeline& step) {
 
 }  // namespace
 
-RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside,
-                       std::size_t largest) {
-  const Tape& tape = run.tape;
+RankReport levels_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside) {
   RankReport report;
   report.parameter_bytes = run.statics.parameter_bytes;
   report.buffer_bytes = run.statics.buffer_bytes;
   report.optimizer_state_bytes = run.statics.optimizer_state_bytes;
   report.gradient_bytes = run.statics.gradient_bytes;
-  const Lifetimes lifetimes(tape);
   if (!play.step.windows.empty()) report.steady = play.step.windows.front().at_start;
   for (const Phase phase : kStepPhases) {
     const std::optional<Window> window = highest_window(play.step, phase, run.is_pipeline);
     if (!window) continue;
-    const CategoryBytes at_peak =
-        lifetimes.alive_by_category(play.played.sizes, window->peak_event);
     if (window->peak.allocated > report.peak.allocated) {
-      take_peak(report, tape, *window);
-      report.at_peak = at_peak;
+      report.peak_phase = window->mark.phase;
+      report.peak_moment.event = window->peak_event;
     }
     report.peak.raise_to(window->peak);
-    report.phases.push_back({.phase = phase, .peak = window->peak, .at_peak = at_peak});
+    report.phases.push_back({.phase = phase, .peak = window->peak, .at_peak = {}});
   }
   report.peak_device_bytes = report.peak.reserved + outside;
+  return report;
+}
+
+RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside,
+                       std::size_t largest) {
+  const Tape& tape = run.tape;
+  RankReport report = levels_report(run, play, outside);
+  if (report.phases.empty()) return report;
+  const Lifetimes lifetimes(tape);
+  for (PhaseReport& phase : report.phases) {
+    const Window window = *highest_window(play.step, phase.phase, run.is_pipeline);
+    phase.at_peak = lifetimes.alive_by_category(play.played.sizes, window.peak_event);
+    if (phase.phase == report.peak_phase) report.at_peak = phase.at_peak;
+  }
+  report.peak_moment = moment(tape, report.peak_moment.event);
   report.passes = passes_of(play.step);
   const std::vector<BlockId> at_peak = lifetimes.alive(report.peak_moment.event);
   report.largest = report::largest_tensors(tape, play.played.sizes, at_peak, largest);

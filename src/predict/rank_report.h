@@ -8,6 +8,9 @@
 
 namespace memtape {
 
+/// Levels alone: not what was alive at them.
+RankReport levels_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside);
+
 RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside,
                        std::size_t largest);
 

@@ -12,7 +12,7 @@ Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
   Result<torch::TrainRun> run = run_program(config, recipe, device_traits(device), rank);
   if (!run) return tl::unexpected(run.error());
   const StepPlay play = play_program(run->tape, device, {}, torch::kSteps - 1, false);
-  return rank_report(*run, play, 0, 0).peak.reserved;
+  return levels_report(*run, play, 0).peak.reserved;
 }
 
 Result<Bytes> excess_over(const Config& config, const TrainRecipe& recipe,

@@ -45,11 +45,11 @@ ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
           .of_one_rank = dialect_of(recipe).counts_one_rank && recipe.layout.gpus > 1};
 }
 
-/// A rank requests more than the device has.
-void refuse(Prediction& prediction, const DeviceSetup& device, const RankReport& rank) {
+/// A rank needs more than the device has.
+void refuse(Prediction& prediction, Bytes headroom) {
   prediction.fits = false;
   prediction.verdict = VerdictWord::does_not_fit;
-  prediction.headroom_bytes = *device.total_bytes() - rank.peak_device_bytes;
+  prediction.headroom_bytes = headroom;
 }
 
 /// A rank fits, but not with all else taking the most that it may.
@@ -73,12 +73,22 @@ Result<void> widen(Bounds& bounds, const Config& config, const TrainRecipe& reci
   return {};
 }
 
-void judge(Prediction& prediction, const torch::TrainRun& run, const DeviceSetup& device,
-           const StepPlay& play) {
+/// The device's memory, if that is known, and whether the central figure fits.
+struct Judged {
+  DeviceMemory memory;
+  Verdict verdict;
+};
+
+std::optional<Judged> judged(const FullestRank& fullest, const DeviceSetup& device) {
   const std::optional<Bytes> total = device.total_bytes();
-  if (!total) return;
+  if (!total) return std::nullopt;
   const DeviceMemory memory{.total = *total, .outside = device.context_bytes()};
-  const Verdict found = verdict(run.tape, device, memory, play, kMeasuredStep);
+  return Judged{memory, verdict(fullest.run.tape, device, memory, fullest.play, kMeasuredStep)};
+}
+
+void judge(Prediction& prediction, const torch::TrainRun& run, const DeviceSetup& device,
+           const Judged& central) {
+  const auto& [memory, found] = central;
   const Bytes peak = report::peak_rank(prediction).peak_device_bytes;
   const VerdictWord word =
       fit_within(prediction.bounds, peak, found, run.tape, device, memory, kMeasuredStep);
@@ -86,10 +96,10 @@ void judge(Prediction& prediction, const torch::TrainRun& run, const DeviceSetup
   prediction.verdict = word;
   prediction.headroom_bytes = found.headroom_bytes;
   prediction.failure = found.failure;
-  const Bytes held = *total - found.headroom_bytes;
+  const Bytes held = memory.total - found.headroom_bytes;
   if (found.gives_back && held != peak) prediction.within_limit_bytes = held;
   prediction.bounds = bounds_of_needed(std::move(prediction.bounds), peak,
-                                       report::needed(prediction), found, word, *total);
+                                       report::needed(prediction), found, word, memory.total);
 }
 
 void add_advice(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device,
@@ -148,16 +158,21 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     prediction.warnings.push_back(
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   if (fullest->cannot_fit) {
-    refuse(prediction, device, peak);
+    refuse(prediction, *device.total_bytes() - peak.peak_device_bytes);
     return answer;
   }
   if (fullest->is_tight) {
     leave_open(prediction, device, peak);
     return answer;
   }
+  const std::optional<Judged> central = judged(*fullest, device);
+  if (options.until_too_large && central && !central->verdict.fits) {
+    refuse(prediction, central->verdict.headroom_bytes);
+    return answer;
+  }
   if (const auto done = widen(prediction.bounds, model.config, recipe, device, *run, peak); !done)
     return tl::unexpected(done.error());
-  judge(prediction, *run, device, play);
+  if (central) judge(prediction, *run, device, *central);
   if (options.advise && options.command && prediction.fits == false)
     add_advice(model, recipe, device, options, prediction);
   if (options.trace) answer.trace = trace_of(std::move(run->tape), std::move(play), kMeasuredStep);

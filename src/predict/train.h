@@ -44,12 +44,14 @@ struct CommandWords {
 };
 
 struct PredictOptions {
-  std::size_t largest = 12;   ///< rows of the table of the largest tensors
-  bool trace = false;         ///< keep what reports that draw time need
-  bool advise = true;         ///< look for what would make it fit, when it does not
-  bool fullest_only = false;  ///< leave ranks out that hold less than the fullest one by far
+  std::size_t largest = 12;  ///< rows of the table of the largest tensors
+  bool trace = false;        ///< keep what reports that draw time need
+  bool advise = true;        ///< look for what would make it fit, when it does not
+  /// Leave ranks out that hold less than the fullest one by far, and say of ranks what they hold
+  /// alone, not what that is.
+  bool fullest_only = false;
   /// No more ranks are run after some that need more than the device has. One that requests more
-  /// than that is not played: then the answer says by how much, and has no bounds.
+  /// than that is not played. The answer says by how much, and has no bounds.
   bool until_too_large = false;
   std::optional<Bytes> at_most = {};  ///< in place of what the device has
   /// Nor are they after some that would not fit if all else took the most that it may. Then the
