@@ -2,7 +2,9 @@
 #include "predict/rank_runs.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -178,6 +180,7 @@ class RankRuns {
     for (const std::size_t ran : last) {
       const torch::RankClass& one = classes_[ran];
       if (!is_first_of_its_kind(ran) || !may_have_fuller_kin(ran)) continue;
+      const bool may_be_fuller = may_rise_over_fullest(ran);
       std::int64_t next = -1;
       for (const torch::RankClass& other : classes_)
         if (other.layers_alike == one.layers_alike && other.in_flight < one.in_flight)
@@ -185,7 +188,8 @@ class RankRuns {
       for (std::size_t at = 0; at < classes_.size(); ++at) {
         const torch::RankClass& other = classes_[at];
         if (outcomes_[at] || other.layers_alike != one.layers_alike) continue;
-        const bool is_less = next >= 0 && other.in_flight == next && is_first_of_its_kind(at);
+        const bool is_less =
+            may_be_fuller && next >= 0 && other.in_flight == next && is_first_of_its_kind(at);
         const bool is_equal = other.in_flight == one.in_flight && may_have_fuller_equal(ran);
         if (is_equal || is_less) wave.push_back(at);
       }
@@ -210,6 +214,22 @@ class RankRuns {
     const Levels& most = fullest().rank->play.highest;
     const Bytes added = most.reserved - most.requested;
     return (*outcomes_[at])->peak.requested + added > most.requested;
+  }
+
+  /// What its kin that ran reserve falls with what they have in flight, or stays: twice of what any
+  /// of them reserves more than the one before is allowed for.
+  bool may_rise_over_fullest(std::size_t at) {
+    std::map<std::int64_t, Bytes, std::greater<>> reserved;  // by what is in flight
+    for (std::size_t one = 0; one < classes_.size(); ++one) {
+      if (classes_[one].layers_alike != classes_[at].layers_alike || !outcomes_[one]) continue;
+      Bytes& most = reserved[classes_[one].in_flight];
+      most = std::max(most, (*outcomes_[one])->peak.reserved);
+    }
+    if (reserved.size() < 2) return true;
+    Bytes rise = 0, before = reserved.begin()->second;
+    for (const auto& [in_flight, bytes] : reserved)
+      rise = std::max(rise, bytes - std::exchange(before, bytes));
+    return before + 2 * rise > fullest().rank->play.highest.reserved;
   }
 
   /// Its equals differ in how the optimizer's shards are cut, as those with the most in flight do:
@@ -241,7 +261,9 @@ class RankRuns {
     if (play.before.out_of_memory || play.step.out_of_memory)
       return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
                        "check the sizes of the model and of the batch");
-    RankReport report = rank_report(*run, play, device_.context_bytes(), options_.largest);
+    RankReport report = options_.fullest_only
+                            ? levels_report(*run, play, device_.context_bytes())
+                            : rank_report(*run, play, device_.context_bytes(), options_.largest);
     if (cannot_fit) {
       report.peak = play.highest;
       report.peak_device_bytes = requested + device_.context_bytes();

@@ -65,7 +65,7 @@ const RankReport& fullest(const Prediction& p) {
 }
 
 TEST(FullestRanks, AreThoseOfAllRanks) {
-  constexpr unsigned kDraws = 60;
+  constexpr unsigned kDraws = 200;
   int left_out = 0;
   for (unsigned seed = 0; seed < kDraws; ++seed) {
     const TrainRecipe recipe = drawn(seed);
@@ -79,12 +79,12 @@ TEST(FullestRanks, AreThoseOfAllRanks) {
     EXPECT_EQ(some.bounds.high_bytes, all.bounds.high_bytes);
     left_out += ranks_in(some) < ranks_in(all);
   }
-  EXPECT_GT(left_out, 10);
+  EXPECT_GT(left_out, 40);
 }
 
 /// What leaving ranks out relies on.
 TEST(FullestRanks, HoldNoMoreWithFewerMicroBatchesInFlight) {
-  for (unsigned seed = 100; seed < 130; ++seed) {
+  for (unsigned seed = 1000; seed < 1030; ++seed) {
     const TrainRecipe recipe = drawn(seed);
     const Prediction all = asked(recipe, false);
     std::map<int, Bytes> most;  // by stage: of all cuts of its shards
