@@ -27,10 +27,14 @@ std::string preload(const Launch& launch) {
   const auto add = [&](const fs::path& file) { list += (list.empty() ? "" : ":") + file.string(); };
   for (const int cuda : {13, 12}) {
     if (launch.cuda && *launch.cuda != cuda) continue;
+    const fs::path folder = launch.stand_ins / fmt::format("cuda{}", cuda);
     for (const char* name : {"libcudart", "libcublas", "libcublasLt"})
-      add(launch.stand_ins / fmt::format("cuda{}", cuda) / fmt::format("{}.so.{}", name, cuda));
+      add(folder / fmt::format("{}.so.{}", name, cuda));
+    for (const char* name : {"libcufft", "libcusolver"})  // they count one less than CUDA
+      add(folder / fmt::format("{}.so.{}", name, cuda - 1));
   }
-  for (const char* name : {"libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1", "libcudnn.so.9"})
+  for (const char* name :
+       {"libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1", "libcudnn.so.9", "libcusparse.so.12"})
     add(launch.stand_ins / "common" / name);
   return with_own(list, "LD_PRELOAD");
 }

@@ -14,3 +14,10 @@ void memtape_phantom_refused(Unwritten* function) {
 }
 
 void memtape_phantom_idle() {}
+
+void memtape_phantom_sized(Unwritten* function) {
+  if (function->noted.exchange(true)) return;
+  note("unsized", std::string(function->library) +
+                      " computes nothing, and its workspaces, whose sizes follow no published "
+                      "rule, count as nothing");
+}

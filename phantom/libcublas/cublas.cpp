@@ -41,3 +41,23 @@ PHANTOM_ENTRY int cublasGetStream_v2(void*, void** stream) {
   *stream = nullptr;
   return 0;
 }
+
+// Batched solvers say on the host whether their arguments were in order.
+#define PHANTOM_BATCHED(type)                                                                    \
+  PHANTOM_ENTRY int cublas##type##geqrfBatched(void*, int, int, void*, int, void*, int* info,    \
+                                               int) {                                            \
+    return set(info, 0);                                                                         \
+  }                                                                                              \
+  PHANTOM_ENTRY int cublas##type##getrsBatched(void*, int, int, int, void*, int, void*, void*,   \
+                                               int, int* info, int) {                            \
+    return set(info, 0);                                                                         \
+  }                                                                                              \
+  PHANTOM_ENTRY int cublas##type##gelsBatched(void*, int, int, int, int, void*, int, void*, int, \
+                                              int* info, void*, int) {                           \
+    return set(info, 0);                                                                         \
+  }
+PHANTOM_BATCHED(S)
+PHANTOM_BATCHED(D)
+PHANTOM_BATCHED(C)
+PHANTOM_BATCHED(Z)
+#undef PHANTOM_BATCHED

@@ -3,7 +3,8 @@
 """update.py SITE_PACKAGES...: brings the symbol lists up to date with the NVIDIA packages that pip installed there.
 
 A list holds what every version seen so far exports; names are added, never removed. Calls that may do nothing are marked idle by
-the patterns below; every other one that nobody wrote is refused (core/unwritten.h).
+the patterns below; every other one that nobody wrote is refused (core/unwritten.h). Which argument of an idle call is a place for a
+size of workspace stands in the library's header.
 """
 import pathlib
 import re
@@ -24,7 +25,13 @@ IDLE = {
     "libnccl": r"nccl(?!DevComm|CommQueryProperties|CommDump|CommMemStats).*",
     "libnvidia-ml": r"nvml\w*(Set|Clear|Reset)\w*",
     "libcudnn": r"cudnn(Create|Destroy|Set|BackendDestroy)\w*",
+    "libcufft": r".*",
+    "libcusolver": r".*",
+    "libcusparse": r".*",
 }
+HEADERS = {"libcufft": ["cufft.h", "cufftXt.h"], "libcusolver": ["cusolverDn.h", "cusolverSp.h"], "libcusparse": ["cusparse.h"]}
+# What such a call answers on the host: sizes of workspaces and of results, and the number of a plan.
+ANSWER = re.compile(r"(int|size_t|int64_t|cufftHandle)\s*\*\s*(lwork|Lwork|\w*[bB]ufferSize\w*|workSize|lwork_bytes|workspaceInBytes\w*|plan|rows|cols|nnz)")
 
 
 def exported(path):
@@ -41,24 +48,40 @@ def declared(header, prefix):
     return {n for n in names if not re.search(r"_st$|_enum$", n)}
 
 
+def answers(library, folder):
+    """{function: "argument:bytes ..."} for those whose arguments are places on the host that are read after the call."""
+    found = {}
+    for header in HEADERS.get(library, []):
+        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", (folder / header).read_text(errors="replace"), flags=re.S)
+        for name, arguments in re.findall(r"\b(cu(?:fft|solver|sparse)\w+)\s*\(([^()]*)\)\s*;", text):
+            places = [(at, ANSWER.fullmatch(" ".join(argument.split()))) for at, argument in enumerate(arguments.split(","))]
+            found[name] = " ".join("%d:%d" % (at, 4 if place[1] in ("int", "cufftHandle") else 8) for at, place in places if place)
+    return {name: places for name, places in found.items() if places}
+
+
 def how(library, name):
     return "idle" if re.fullmatch(IDLE[library], name) else "refused"
 
 
-def write(library, soname, names):
+def write(library, soname, names, places=None):
     path = HERE / f"{soname}.txt"
-    old = {line.split()[0] for line in path.read_text().splitlines() if line and line[0] != "#"} if path.exists() else set()
+    lines = [line.split(maxsplit=2) for line in path.read_text().splitlines() if line and line[0] != "#"] if path.exists() else []
+    old = {line[0] for line in lines}
+    known = {**{line[0]: line[2] for line in lines if len(line) > 2}, **(places or {})}
     rows = sorted(old | names)
     if rows:
-        path.write_text("".join(f"{n} {how(library, n)}\n" for n in rows))
+        path.write_text("".join(f"{n} {how(library, n)} {known.get(n, '')}".rstrip() + "\n" for n in rows))
         print(f"{soname}: {len(rows)} names, {len(set(rows) - old)} new")
 
 
 def main():
     for site in map(pathlib.Path, sys.argv[1:]):
-        for library in ("libcudart", "libcublas", "libcublasLt", "libcudnn", "libnccl"):
+        for library in ("libcudart", "libcublas", "libcublasLt", "libcudnn", "libnccl", *HEADERS):
             for path in sorted((site / "nvidia").glob(f"*/lib/{library}.so.*")):
-                write(library, path.name, exported(path))
+                names = exported(path)
+                if library in HEADERS:  # cuSOLVER exports pieces of other libraries
+                    names = {n for n in names if n.startswith(library.removeprefix("lib"))}
+                write(library, path.name, names, answers(library, path.parents[1] / "include"))
         for header in list(site.glob("nvidia/*/include/cuda.h")) + list(site.glob("triton/backends/nvidia/include/cuda.h")):
             write("libcuda", "libcuda.so.1", declared(header, "cu"))
         for header in [*site.glob("triton/backends/nvidia/include/nvml.h"), *site.glob("pynvml.py")]:

@@ -146,7 +146,26 @@ def compiled():
     expect("one graph", (counters["stats"]["unique_graphs"], dict(counters["graph_break"])), (1, {}))
 
 
-for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, in_place, modes, inventions, compiled):
+def without_cusolver_and_its_kind():
+    """cuSOLVER, cuFFT and cuSPARSE compute nothing, and every factorization succeeds."""
+    x = torch.randn(8, 64, 64, device="cuda", requires_grad=True)
+    linalg = torch.linalg
+    for made in (linalg.cholesky(x), linalg.inv(x), linalg.qr(x)[0], linalg.svd(x)[1], linalg.eigh(x)[0], linalg.solve(x, x),
+                 linalg.lstsq(x.detach(), x.detach())[0], linalg.slogdet(x)[1], torch.nn.init.orthogonal_(torch.empty(8, 4, device="cuda"))):
+        expect("in its place", (made.is_cuda, made.numel() > 0), (True, True))
+        if made.requires_grad:
+            made.sum().backward()
+    sound = torch.randn(2, 16000, device="cuda", requires_grad=True)
+    heard = torch.stft(sound, 400, 160, window=torch.hann_window(400, device="cuda"), return_complex=True)
+    torch.fft.irfft2(torch.fft.rfft2(heard.abs())).sum().backward()
+    expect("a spectrogram", tuple(heard.shape), (2, 201, 101))
+    edges = torch.sparse_coo_tensor(torch.tensor([[0, 1, 2], [2, 0, 1]]), torch.ones(3), (3, 3)).cuda()
+    wide = torch.randn(3, 4096, device="cuda", requires_grad=True)
+    (torch.sparse.mm(edges, wide).sum() + (edges.to_sparse_csr() @ wide).sum()).backward()
+    expect("edges", (edges.coalesce().values().shape[0], wide.grad.shape[0]), (3, 3))
+
+
+for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, in_place, modes, inventions, compiled, without_cusolver_and_its_kind):
     program()
 print("\n".join(failures) or "all as a device has it")
 raise SystemExit(1 if failures else 0)

@@ -40,6 +40,10 @@ int cuMemCreate(unsigned long long*, std::size_t, const void*, unsigned long lon
 int cuMemMap(unsigned long long, std::size_t, std::size_t, unsigned long long, unsigned long long);
 int cuMemUnmap(unsigned long long, std::size_t);
 int cuMemRelease(unsigned long long);
+int cufftXtMakePlanMany(int, int, long long*, long long*, long long, long long, int, long long*,
+                        long long, long long, int, long long, std::size_t*, int);
+int cusolverDnXpotrf_bufferSize(void*, void*, int, long, int, const void*, long, int, std::size_t*,
+                                std::size_t*);
 struct NcclId {
   char bytes[128];
 };
@@ -214,6 +218,17 @@ TEST(MemoryPool, CountsWhatIsUsedAndWhatIsReserved) {
 TEST(Unwritten, CallsThatNobodyWroteFailAsUnsupported) {
   char handle[64];
   EXPECT_EQ(cudaIpcGetMemHandle(handle, nullptr), kNotSupported);
+}
+
+TEST(Unwritten, SizesAreAnsweredWithZeroAtTheirPlaces) {
+  std::size_t work = 7, on_host = 7;
+  EXPECT_EQ(cufftXtMakePlanMany(0, 1, nullptr, nullptr, 1, 1, 4, nullptr, 1, 1, 4, 1, &work, 4), 0);
+  EXPECT_EQ(work, 0u);
+  work = 7;
+  EXPECT_EQ(cusolverDnXpotrf_bufferSize(nullptr, nullptr, 0, 8, 0, nullptr, 8, 0, &work, &on_host),
+            0);
+  EXPECT_EQ(work, 0u);
+  EXPECT_EQ(on_host, 0u);
 }
 
 TEST(EntryPoints, TheDriverIsFoundByName) {

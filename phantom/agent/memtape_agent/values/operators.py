@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads inside torch's operators, whoever calls them: Python, autograd's thread, compiled code, or another operator.
 
-x[mask], its backward, masked_select and NMS all ask `nonzero` for a count; repeat_interleave sums its repeats. The dispatcher hands
-each call of these to us first (BackendSelect is a key that every call passes, in every thread), and we say what the operator is about
-to read: what the twins know, or the count of invented truths.
+x[mask], its backward, masked_select and NMS all ask `nonzero` for a count; repeat_interleave sums its repeats; coalesce counts the
+indices that differ; a factorization reads whether it succeeded, which it does. The dispatcher hands each call of these to us first (BackendSelect is a key that every call
+passes, in every thread), and we say what the operator is about to read: what the twins know, or the count of invented truths.
 """
 from .answers import answering
 from .inventions import truths
@@ -22,7 +22,34 @@ def forestall_all(torch, rules):
         operator = getattr(getattr(torch.ops.aten, packet), overload)
         kernel = _nonzero(torch, rules, operator, beyond) if packet == "nonzero" else _reading(rules, packet, operator, beyond)
         library.impl(packet if overload == "default" else packet + "." + overload, kernel, _KEY, with_keyset=True)
+    library.impl("_coalesce", _coalesced(rules, torch.ops.aten._coalesce.default, beyond), _KEY, with_keyset=True)
+    library.impl("_linalg_check_errors", _succeeded(torch.ops.aten._linalg_check_errors.default, beyond), _KEY, with_keyset=True)
     return library
+
+
+def _coalesced(rules, operator, beyond):
+    """A sparse tensor whose indices nobody knows keeps all of them."""
+    redispatch = operator._handle.redispatch_boxed
+
+    def differing(indices):
+        with rules.known.quiet():
+            return rules.known.value(indices).unique(dim=1).shape[1]
+
+    def coalesced(keyset, sparse):
+        count = rules.guarded("coalesce", (), differing, sparse._indices()) if sparse.is_cuda and sparse._nnz() else None
+        with answering([(0, sparse._nnz() if count is None else count)]):
+            return redispatch(keyset & beyond, sparse)
+    return coalesced
+
+
+def _succeeded(operator, beyond):
+    """torch.linalg's factorizations: whether any of them failed is the one byte that is read."""
+    redispatch = operator._handle.redispatch_boxed
+
+    def succeeded(keyset, *args, **kwargs):
+        with answering([(1, 0)]):
+            redispatch(keyset & beyond, *args, **kwargs)
+    return succeeded
 
 
 def _nonzero(torch, rules, operator, beyond):
