@@ -158,6 +158,7 @@ def without_cusolver_and_its_kind():
     sound = torch.randn(2, 16000, device="cuda", requires_grad=True)
     heard = torch.stft(sound, 400, 160, window=torch.hann_window(400, device="cuda"), return_complex=True)
     torch.fft.irfft2(torch.fft.rfft2(heard.abs())).sum().backward()
+    expect("back to sound", torch.istft(heard, 400, 160, window=torch.hann_window(400, device="cuda")).shape[-1], 16000)
     expect("a spectrogram", tuple(heard.shape), (2, 201, 101))
     edges = torch.sparse_coo_tensor(torch.tensor([[0, 1, 2], [2, 0, 1]]), torch.ones(3), (3, 3)).cuda()
     wide = torch.randn(3, 4096, device="cuda", requires_grad=True)

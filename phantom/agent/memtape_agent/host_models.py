@@ -23,7 +23,7 @@ class _Hollow:
 
     def is_large(self, tensor):
         return (isinstance(tensor, self._torch.Tensor) and tensor.device.type == "cpu" and tensor.is_floating_point()
-                and tensor.numel() * tensor.element_size() >= _LARGE)
+                and not self._torch.nn.parameter.is_lazy(tensor) and tensor.numel() * tensor.element_size() >= _LARGE)
 
     def add(self, tensor):
         storage = tensor.untyped_storage()
@@ -75,16 +75,27 @@ def _convert_nothing(torch, hollow):
 
 
 def _map_checkpoints(torch):
-    """torch.load of a large file: its tensors lie in the file until somebody reads them."""
-    real = torch.load
+    """torch.load of a large file: its tensors lie in the file until somebody reads them. What is then saved under that name is another
+    file, since the mapped one has to last."""
+    real, save, mapped = torch.load, torch.save, set()
 
     @functools.wraps(real)
     def load(f, *args, **kwargs):
         large = isinstance(f, (str, os.PathLike)) and os.path.exists(f) and os.path.getsize(f) >= _MAPPED_FROM
         if large and kwargs.get("mmap") is None and zipfile.is_zipfile(f):
             try:
-                return real(f, *args, **{**kwargs, "mmap": True})
+                loaded = real(f, *args, **{**kwargs, "mmap": True})
+                mapped.add(os.path.realpath(f))
+                return loaded
             except (RuntimeError, ValueError):  # a map_location or a format that cannot be mapped
                 pass
         return real(f, *args, **kwargs)
-    torch.load = load
+
+    @functools.wraps(save)
+    def put(obj, f, *args, **kwargs):
+        path = os.path.realpath(f) if isinstance(f, (str, os.PathLike)) else None
+        if path in mapped and os.path.exists(path):
+            mapped.remove(path)
+            os.unlink(path)
+        return save(obj, f, *args, **kwargs)
+    torch.load, torch.save = load, put

@@ -33,6 +33,7 @@ def _plan(rules):
     yield names.OVERWRITE, rules.overwrite
     yield names.READ_INSIDE, rules.read_inside
     yield names.NN, rules.read_inside
+    yield names.CHECKED, rules.checked
     yield names.CHOOSE, rules.choose
     yield names.COMPARED, rules.compared
     yield ["resize_"], rules.resized
@@ -62,6 +63,8 @@ def _tell_torch(torch, replaced):
     for name in names.NN:
         if getattr(torch.nn.functional, name, None) is replaced.get((torch._C._nn, name), torch):
             setattr(torch.nn.functional, name, getattr(torch._C._nn, name))
+    lazy = torch.nn.parameter.UninitializedTensorMixin._allowed_methods
+    lazy += [getattr(owner, name) for (owner, name), old in replaced.items() if old in lazy]
     from torch.jit import _builtins
     table = _builtins._get_builtin_table()
     for (owner, name), old in replaced.items():

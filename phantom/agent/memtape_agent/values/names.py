@@ -46,6 +46,8 @@ __iadd__ __isub__ __imul__ __itruediv__ __idiv__ __ifloordiv__ __imod__ __ipow__
 OVERWRITE = "fill_ zero_ copy_ random_ bernoulli_ normal_ uniform_".split()
 # torch reads device memory inside the op: the twins go first.
 READ_INSIDE = "equal allclose is_nonzero".split()
+# torch checks device memory inside the function: istft, whether windows leave a hole.
+CHECKED = ["istft"]
 # An index that must exist, whatever the values are.
 CHOOSE = "topk argmax argmin argsort sort msort multinomial max min kthvalue median mode cummax cummin".split()
 # What depends on chance is drawn from our own seed, so that the program's generators stay as they are.

@@ -361,6 +361,13 @@ class Rules:
             return out
         return call
 
+    def checked(self, name, real):
+        """The one truth that torch reads inside is whether something is wrong, and nothing is."""
+        def call(*args, **kwargs):
+            with answering([(1, 0)]):
+                return real(*args, **kwargs)
+        return call
+
     def _ahead(self, name, real, args, kwargs):
         call, _, origin = self.put_off(name, real, args, kwargs)
         with self.known.quiet():
