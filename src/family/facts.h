@@ -16,11 +16,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "family/pretrained.h"
 #include "family/task.h"
-#include "release/version.h"
+#include "release/release.h"
 
 namespace memtape::family {
 
@@ -132,11 +133,14 @@ struct FamilyFacts {
   TpPlan tp_plan = TpPlan::not_modelled;
 
   Modeling modeling = {};
-  bool router_gives_two = false;  ///< its router is a linear layer with two results
+  bool router_gives_two = false;    ///< its router is a linear layer with two results
+  bool loops_over_experts = false;  ///< rows are cut by expert whatever implementation is asked for
   /// The rates that become modules, which trl's disable_dropout_in_model sets to 0.
   std::array<std::string_view, 3> module_rates = {};
   Classifiers classifiers = {};
 
+  /// What upstream does otherwise than the answer, as a sentence; "" where it does the same.
+  std::string (*taken_otherwise)(const Config& config, const Release& release) = nullptr;
   std::unique_ptr<PretrainedModel> (*build)(const Config& config,
                                             const ModelOptions& options) = nullptr;
 };

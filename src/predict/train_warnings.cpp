@@ -12,8 +12,6 @@
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
 #include "model/header_check.h"
-#include "model/type_of.h"
-#include "release/encoder_changes.h"
 
 namespace memtape {
 namespace {
@@ -23,8 +21,10 @@ using Lines = std::vector<std::string>;
 /// A loop over experts cuts rows up; transformers' other implementations have rows of all experts
 /// in one tensor.
 bool depends_on_routing(const Config& config, const TrainRecipe& recipe, const Dialect& dialect) {
+  const family::FamilyFacts* const facts = family::facts_of(config);
   return (dialect.depends_on_routing && dialect.depends_on_routing(recipe)) ||
-         config.text("experts_implementation", "") == "eager" || type_of(config) == "dbrx";
+         config.text("experts_implementation", "") == "eager" ||
+         (facts && facts->loops_over_experts);
 }
 
 /// Where the checkpoint's header does not agree with what the family builds.
@@ -60,16 +60,6 @@ bool has_experts(const Config& config, const TrainRecipe& recipe) {
   return built && std::ranges::any_of(*built, names_some, &torch::BuiltParameter::name);
 }
 
-/// ModernBERT once compiled parts of itself wherever it found Triton.
-void warn_of_compiled_parts(const Config& config, const TrainRecipe& recipe, Lines& warnings) {
-  if (type_of(config) != "modernbert" || recipe.release.has(changes::kModernBertCallsTheInterface))
-    return;
-  if (config.is_null("reference_compile") || config.boolean("reference_compile"))
-    warnings.push_back(
-        "transformers of that time compiles ModernBERT's embeddings, MLPs and head where Triton is "
-        "installed: this is the answer with \"reference_compile\": false");
-}
-
 }  // namespace
 
 Result<void> check_expert_load(const ModelRequest& model, const TrainRecipe& recipe) {
@@ -102,7 +92,9 @@ void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Li
   if (recipe.sequence_length > positions)
     warnings.push_back(fmt::format("--sequence-length {} is more than the model's {} positions",
                                    recipe.sequence_length, positions));
-  warn_of_compiled_parts(model.config, recipe, warnings);
+  if (facts && facts->taken_otherwise)
+    if (std::string line = facts->taken_otherwise(model.config, recipe.release); !line.empty())
+      warnings.push_back(std::move(line));
   warn_of_header(model, recipe, warnings);
 }
 

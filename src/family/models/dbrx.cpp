@@ -323,6 +323,7 @@ extern const FamilyFacts kDbrx{.model_type = "dbrx",
                                .ties_head = Known::no,
                                .has_bos = Known::no,
                                .modeling = kDecoder,
+                               .loops_over_experts = true,
                                .build = build_dbrx};
 
 }  // namespace memtape::family

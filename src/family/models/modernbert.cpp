@@ -437,6 +437,14 @@ ModelPointer build_modernbert(const Config& c, const ModelOptions& options) {
       options, widths, make_head, MadeFirst::body, "model", config);
 }
 
+/// It once compiled parts of itself wherever it found Triton.
+std::string taken_otherwise(const Config& c, const Release& release) {
+  const bool compiles = c.is_null("reference_compile") || c.boolean("reference_compile");
+  if (!compiles || release.has(changes::kModernBertCallsTheInterface)) return {};
+  return "transformers of that time compiles ModernBERT's embeddings, MLPs and head where Triton "
+         "is installed: this is the answer with \"reference_compile\": false";
+}
+
 }  // namespace
 
 extern const FamilyFacts kModernbert{
@@ -447,6 +455,7 @@ extern const FamilyFacts kModernbert{
     .has_bos = Known::yes,
     .modeling = kEncoder,
     .classifiers = {.sequences = true, .tokens = true, .answers = true, .classifier_dropout = 0.0},
+    .taken_otherwise = taken_otherwise,
     .build = build_modernbert};
 
 }  // namespace memtape::family
