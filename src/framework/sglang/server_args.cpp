@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -213,16 +214,32 @@ class Reader {
     if (experts != 1 && experts != p.tp)
       fail(unsupported("experts are modelled over one or all tensor ranks", "--ep-size",
                        fmt::format("1 or {}", p.tp)));
-    if (attention > 1 || options_.has("enable-dp-attention"))
-      fail(unsupported("attention of its own for each data rank is not modelled",
-                       attention > 1 ? "--attn-dp-size" : "--enable-dp-attention",
-                       "leave it, or use tensor parallelism"));
+    if (options_.has("enable-dp-attention") && attention == 1)
+      attention = std::exchange(a_.replicas, 1);
+    if (p.tp % attention != 0)
+      fail(bad_input(fmt::format("{} tensor ranks are no {} groups of one size", p.tp, attention),
+                     options_.has("attn-dp-size") ? "--attn-dp-size" : "--dp-size",
+                     "a divisor of --tp-size"));
+    p.attention_dp = static_cast<int>(attention);
+    if (attention > 1)
+      warnings_.push_back(
+          fmt::format("{} groups of ranks attend to requests of their own: the tokens and requests "
+                      "are those of one of them",
+                      attention));
     p.expert_parallel = experts > 1;
     if (problem_) return;
     if (const auto used = all_gpus_used(request_, "SGLang", p.tp * p.pp * a_.replicas, "--tp-size");
         !used)
       problem_ = used.error();
     warn_of_idle_gpus(request_, "SGLang", p.tp * p.pp * a_.replicas, warnings_);
+  }
+
+  /// handle_data_parallelism (srt/arg_groups/parallel_hook.py), and init_memory_pool, which counts
+  /// the requests of one group.
+  void divide_among_groups() {
+    const std::int64_t groups = a_.model.parallel.attention_dp;
+    a_.chunked_prefill_size /= groups;
+    if (a_.max_running_requests) *a_.max_running_requests /= groups;
   }
 
   void sizes() {
@@ -283,6 +300,7 @@ class Reader {
     DefaultsInput input{.gpu_mib = gpu_mib(),
                         .tp = a_.model.parallel.tp,
                         .pp = a_.model.parallel.pp,
+                        .attention_dp = a_.model.parallel.attention_dp,
                         .mla = config_.has("kv_lora_rank"),
                         .graphs = a_.cuda_graphs,
                         .prefill_graphs = has_prefill_graphs(),
@@ -297,6 +315,7 @@ class Reader {
     const Defaults defaults = defaults_of(a_.release, input);
     a_.chunked_prefill_size = defaults.chunked_prefill_size > 0 ? defaults.chunked_prefill_size
                                                                 : input.max_prefill_tokens;
+    divide_among_groups();
     a_.graph_max_batch = defaults.graph_max_batch;
     a_.decode_graphs = defaults.decode_graphs;
     a_.decode_rows = defaults.decode_rows;

@@ -63,11 +63,11 @@ double share_of_table(int tp) {
 }
 
 double reserve_by_device(const DefaultsInput& in) {
-  const double ranks = in.tp * in.pp;
-  if (in.gpu_mib < 35 * kMiBPerGiB) return (2.8 + ranks / 10) * kMiBPerGiB;
-  if (in.gpu_mib < 90 * kMiBPerGiB) return (9.5 + ranks / 2) * kMiBPerGiB;
-  if (in.gpu_mib < 160 * kMiBPerGiB) return (12 + ranks / 2) * kMiBPerGiB;
-  return 32 * kMiBPerGiB;
+  const double ranks = in.tp * in.pp, groups = in.attention_dp > 1 ? 4 * kMiBPerGiB : 0;
+  if (in.gpu_mib < 35 * kMiBPerGiB) return (2.8 + ranks / 10) * kMiBPerGiB + groups;
+  if (in.gpu_mib < 90 * kMiBPerGiB) return (9.5 + ranks / 2) * kMiBPerGiB + groups;
+  if (in.gpu_mib < 160 * kMiBPerGiB) return (12 + ranks / 2) * kMiBPerGiB + groups;
+  return 32 * kMiBPerGiB + groups;
 }
 
 /// Sizes of graphs, `step` apart.
@@ -131,6 +131,14 @@ double reserve_by_use(const Release& release, const DefaultsInput& in, const Def
   if (in.graphs || !release.has(changes::kSglangFillsSmallDevices))
     reserve += static_cast<double>(chosen.graph_max_batch) * kPerSequence;
   reserve += chosen.prefill_graph_mib;
+  // Padding, and what large graphs hold beyond it.
+  if (in.attention_dp > 1) {
+    constexpr double kPerGroup = 3, kPerGroupOfLarge = 4.5;
+    constexpr std::int64_t kLargeBatch = 300;
+    const bool is_large = chosen.graph_max_batch > kLargeBatch;
+    reserve += static_cast<double>(chosen.graph_max_batch * in.attention_dp) *
+               (is_large ? kPerGroupOfLarge : kPerGroup);
+  }
   return in.gpu_mib > kLargeDevice ? std::max(reserve, 10 * kMiBPerGiB) : reserve;
 }
 

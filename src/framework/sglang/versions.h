@@ -18,7 +18,7 @@ inline constexpr std::string_view kVersion = "0.5.23";
 /// What the defaults depend on.
 struct DefaultsInput {
   double gpu_mib = 0;  ///< as nvidia-smi prints it
-  int tp = 1, pp = 1;
+  int tp = 1, pp = 1, attention_dp = 1;
   bool mla = false;
   bool graphs = true;
   bool prefill_graphs = true;

@@ -118,6 +118,12 @@ class Place {
   const nn::Scope& scope() const { return scope_; }
   /// The path of the module: "model.layers.0.self_attn.qkv_proj".
   const std::string& prefix() const { return prefix_; }
+  /// The ranks that a module here is cut over.
+  int tp() const {
+    const bool of_attention = prefix_.find("self_attn") != std::string::npos ||
+                              prefix_.find("embed_tokens") != std::string::npos;
+    return of_attention ? runtime_->parallel().attention_tp() : runtime_->tp();
+  }
   /// A parameter in the model's dtype, or in another one.
   Tensor parameter(std::string_view name, const Dims& sizes) const {
     return scope_.parameter(name, sizes, runtime_->dtype());

@@ -26,7 +26,11 @@ struct Parallel {
   int dp = 1, dp_rank = 0;
   int dcp = 1;  ///< the ranks of a tensor parallel group that each hold a part of a context
   bool expert_parallel = false;
+  /// SGLang's --enable-dp-attention: so many groups of the tensor ranks attend to requests of their
+  /// own, and hold whole embeddings.
+  int attention_dp = 1;
 
+  int attention_tp() const { return tp / attention_dp; }
   bool first_stage() const { return pp_rank == 0; }
   bool last_stage() const { return pp_rank == pp - 1; }
 };

@@ -10,9 +10,7 @@
 namespace memtape::vllm {
 namespace {
 
-int ranks_of(const Place& place, Cut cut) {
-  return cut == Cut::replicated ? 1 : place.runtime().tp();
-}
+int ranks_of(const Place& place, Cut cut) { return cut == Cut::replicated ? 1 : place.tp(); }
 
 std::vector<std::int64_t> divided(std::vector<std::int64_t> outs, int ranks) {
   for (std::int64_t& out : outs) {
@@ -40,7 +38,7 @@ Linear::Linear(const Place& place, std::int64_t in_features, std::vector<std::in
       full_out(sum(out_features)),
       weights(place),
       dtype(options.dtype.value_or(place.runtime().dtype())),
-      is_row_parallel(options.cut == Cut::row && place.runtime().tp() > 1),
+      is_row_parallel(options.cut == Cut::row && place.tp() > 1),
       place_(place),
       options_(options),
       method_(linear_method(place, options.quantized)) {
@@ -64,13 +62,13 @@ Tensor Linear::forward(const Tensor& x) {
   const Settings& s = runtime().settings;
   if (s.lora)
     scratch("add_lora_linear", lora_scratch(s, std::ssize(outs), output.numel() / this->out()));
-  if (options_.cut == Cut::row && options_.reduce_results) return all_reduce(runtime(), output);
+  if (is_row_parallel && options_.reduce_results) return all_reduce(runtime(), output);
   return output;
 }
 
 Heads::Heads(const Runtime& runtime, std::int64_t heads, std::int64_t kv_heads, std::int64_t width)
     : total(heads), total_kv(kv_heads), size(width) {
-  const int tp = runtime.tp();
+  const int tp = runtime.parallel().attention_tp();
   const bool divides = heads % tp == 0 && (kv_heads >= tp ? kv_heads % tp : tp % kv_heads) == 0;
   if (!divides)
     ghost::session().fail(
@@ -82,7 +80,7 @@ Heads::Heads(const Runtime& runtime, std::int64_t heads, std::int64_t kv_heads, 
 
 std::unique_ptr<Linear> qkv_linear(const Place& place, std::int64_t hidden, const Heads& heads,
                                    const LinearOptions& options) {
-  const std::int64_t tp = place.runtime().tp();
+  const std::int64_t tp = place.tp();
   const std::int64_t kv = heads.kv * heads.size * tp;  // repeated heads count once a rank
   return std::make_unique<Linear>(
       place, hidden, std::vector<std::int64_t>{heads.total * heads.size, kv, kv}, options);

@@ -66,8 +66,9 @@ bool cuts_tokens(const Parallel& p) { return p.expert_parallel && p.tp > 1 && p.
 DispatchedTokens::DispatchedTokens(const Runtime& runtime, const ExpertShape& s, const Tensor& x)
     : count(x.size(0)) {
   const Parallel& p = runtime.parallel();
-  if (p.dp == 1) return;
-  count *= p.dp * (cuts_tokens(p) ? p.tp : 1);
+  const int replicas = p.dp * p.attention_dp;
+  if (replicas == 1) return;
+  count *= replicas * (cuts_tokens(p) ? p.tp : 1);
   Dims sizes = x.sizes();
   sizes[0] = count;
   hidden = kernel_output("all_gatherv", sizes, x.dtype());

@@ -8,12 +8,12 @@ namespace {
 
 constexpr std::int64_t kPadding = 64;  // DEFAULT_VOCAB_PADDING_SIZE
 
-std::int64_t rows_on_rank(const Runtime& runtime, std::int64_t vocabulary) {
+std::int64_t rows_on_rank(int ranks, std::int64_t vocabulary) {
   const std::int64_t padded = (vocabulary + kPadding - 1) / kPadding * kPadding;
-  if (padded % runtime.tp() != 0)
+  if (padded % ranks != 0)
     ghost::session().fail({ErrorKind::bad_input, "the padded vocabulary is not divisible by it",
                            "--tensor-parallel-size", "a divisor of " + std::to_string(padded)});
-  return padded / runtime.tp();
+  return padded / ranks;
 }
 
 }  // namespace
@@ -24,7 +24,8 @@ VocabParallelEmbedding::VocabParallelEmbedding(const Place& place, std::int64_t 
       runtime_(place.runtime()),
       weights_(place),
       vocabulary_(vocabulary),
-      rows_(rows_on_rank(place.runtime(), vocabulary)),
+      is_cut_(place.tp() > 1),
+      rows_(rows_on_rank(place.tp(), vocabulary)),
       table_(place.parameter("weight", {rows_, width})) {
   if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = vocabulary, .outs = {width}});
 }
@@ -36,7 +37,7 @@ void VocabParallelEmbedding::share(const Tensor& table) {
 
 Tensor VocabParallelEmbedding::forward(const Tensor& input_ids) {
   const Dims sizes = input_ids.sizes().with(table_.size(1));
-  if (runtime_.tp() > 1) {  // ops.vocab_parallel_embedding masks, shifts and gathers in one pass
+  if (is_cut_) {  // ops.vocab_parallel_embedding masks, shifts and gathers in one pass
     Tensor output = kernel_output("vocab_parallel_embedding", sizes, table_.dtype());
     return all_reduce(runtime_, output);
   }
@@ -48,7 +49,7 @@ ParallelLMHead::ParallelLMHead(const Place& place, std::int64_t vocabulary, std:
                                bool bias)
     : runtime_(place.runtime()), weights_(place) {
   if (runtime_.settings.pooling) return;  // StageMissingLayer
-  table_ = place.parameter("weight", {rows_on_rank(runtime_, vocabulary), width});
+  table_ = place.parameter("weight", {rows_on_rank(runtime_.tp(), vocabulary), width});
   if (bias) bias_ = place.parameter("bias", {table_.size(0)});
   if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = width, .outs = {vocabulary}});
 }

@@ -19,7 +19,9 @@ class VocabParallelEmbedding : public nn::Module<VocabParallelEmbedding> {
  protected:
   Runtime& runtime_;
   Weights weights_;
-  std::int64_t vocabulary_, rows_;
+  std::int64_t vocabulary_;
+  bool is_cut_;
+  std::int64_t rows_;
   Tensor table_;
 };
 
