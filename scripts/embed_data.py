@@ -15,6 +15,7 @@
     scripts/embed_data.py clusters data/clusters.yaml OUTPUT.cpp   the text of src/answer/cluster_data.h
     scripts/embed_data.py release_costs data/release_costs.tsv OUTPUT.cpp   the rows of src/release/release_costs.h
     scripts/embed_data.py unread_files data/upstream/transformers.unread.tsv OUTPUT.cpp   those of src/release/unread_files.h
+    scripts/embed_data.py published_layouts data/published_layouts.tsv OUTPUT.cpp   the rows of src/plan/published.h
     scripts/embed_data.py families src/family/models OUTPUT.cpp    the list of src/family/registry.h
 """
 
@@ -359,6 +360,27 @@ def families(folder):
     )
 
 
+def published_layouts(path):
+    """A line is a layout; what tells its model from others comes from the catalog's configuration."""
+    index = [json.loads(line) for line in (path.parent / "models/INDEX.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = {row["id"]: row for row in index}
+    body = ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        where, framework, model, capability, *sizes, _ = line.split("\t")
+        file = rows[rows[model].get("same_as", model)]["file"]
+        config = json.loads((path.parent / "models" / file).read_text(encoding="utf-8"))
+        experts = next((config[key] for key in ("num_experts", "n_routed_experts", "num_local_experts") if key in config), 0)
+        facts = [capability, config["num_hidden_layers"], config["hidden_size"], experts, *sizes]
+        body += f'    {{{text(where)}, {text(framework)}, {text(model)}, {", ".join(map(str, facts))}}},\n'
+    return (
+        f'{HEAD}#include "plan/published.h"\n\nnamespace memtape::plan {{\n\n'
+        f"constexpr PublishedLayout kPublished[] = {{\n{body}}};\n\n"
+        "std::span<const PublishedLayout> published_layouts() { return kPublished; }\n\n}  // namespace memtape::plan\n"
+    )
+
+
 def main():
     kind, source, output = sys.argv[1:4]
     kinds = {
@@ -375,6 +397,7 @@ def main():
         "clusters": clusters,
         "release_costs": release_costs,
         "unread_files": unread_files,
+        "published_layouts": published_layouts,
         "families": families,
     }
     generated = kinds[kind](pathlib.Path(source))
