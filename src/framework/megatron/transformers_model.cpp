@@ -25,12 +25,14 @@ struct CountedExperts {
   std::string layers = "1";  ///< --moe-layer-freq
 };
 
-/// "[0, 1, 1]": which of the layers are of experts.
+/// "([0]*3+[1]*58)": which of the layers are of experts.
 std::string layer_list(std::int64_t layers, const auto& is_expert) {
   std::string list;
-  for (std::int64_t i = 0; i < layers; ++i)
-    list += fmt::format("{}{}", i == 0 ? "" : ", ", is_expert(i) ? 1 : 0);
-  return fmt::format("[{}]", list);
+  for (std::int64_t first = 0, next = 0; first < layers; first = next) {
+    while (next < layers && is_expert(next) == is_expert(first)) ++next;
+    list += fmt::format("{}[{}]*{}", first == 0 ? "" : "+", is_expert(first) ? 1 : 0, next - first);
+  }
+  return fmt::format("({})", list);
 }
 
 CountedExperts experts_of(const Config& c) {
