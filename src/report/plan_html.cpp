@@ -8,6 +8,7 @@
 #include "report/json_writer.h"
 #include "report/plan_json.h"
 #include "report/plan_stages.h"
+#include "report/plan_tables.h"
 #include "report/plan_text.h"
 
 namespace memtape::report {
@@ -42,10 +43,27 @@ void write_words(JsonWriter& out, const PlanAnswer& answer) {
     out.end_array();
   }
   out.end_array();
+}
+
+/// The tables of --why: of text, a row each.
+void write_tables(JsonWriter& out, const PlanAnswer& answer) {
+  out.key("parts");
+  out.begin_array();
+  for (const PlanTableRow& row : time_by_part(answer.plans)) {
+    out.begin_row();
+    out.value(row.name);
+    for (const std::string& cell : row.cells) out.value(cell);
+    out.end_array();
+  }
+  out.end_array();
   out.key("reasons");
-  out.begin_row();
-  for (const WhyNot& one : answer.why_not) out.value(one.plan.words);
-  for (const ExpectedLayout& one : answer.expected) out.value(one.plan.words);
+  out.begin_array();
+  for (const PlanReason& one : reasons_why_not(answer)) {
+    out.begin_row();
+    for (const std::string* cell : {&one.what, &one.layout, &one.step, &one.memory})
+      out.value(*cell);
+    out.end_array();
+  }
   out.end_array();
 }
 
@@ -55,6 +73,7 @@ std::string html(const PlanAnswer& answer) {
   JsonWriter out(JsonWriter::Layout::compact);
   out.begin_object();
   write_words(out, answer);
+  write_tables(out, answer);
   if (!answer.plans.empty()) write_pipeline(out, answer.plans.front().stages);
   out.key("answer");
   out.raw(json(answer));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of plans: what stands in the answer's JSON (docs/json.md), drawn. `data` is written by src/report/plan_html.cpp.
-const {answer, words, reasons: reasonWords, pipeline = []} = data;
+const {answer, words, parts, reasons, pipeline = []} = data;
 const plans = answer.plans;
 const serves = answer.question === 'serve';
 const mid = plan => (serves ? plan.tpot_seconds : plan.step_seconds).mid;
@@ -34,8 +34,11 @@ if (plans.length)
   byId('verdict').append(element('b', {}, secondsText(mid(plans[0]))), element('p', {}, words[0][0]));
 else
   byId('verdict').append(element('span', {class: 'word bad'}, 'nothing fits'));
-showAdvice(plans.length && plans[0].command.length ? [element('p', {}, 'Plan 1 is answered by:'),
-  element('pre', {class: 'command'}, plans[0].command.map(word => (/[ {"]/.test(word) ? `'${word}'` : word)).join(' '))] : [], []);
+const pre = command => element('pre', {class: 'command'}, command);
+const quoted = words => words.map(word => (/[ {"]/.test(word) ? `'${word}'` : word)).join(' ');
+const launched = plans.length && plans[0].launch ? [element('p', {}, 'Plan 1 is launched by:'), pre(plans[0].launch)] : [];
+showAdvice(plans.length && plans[0].command.length ? [...launched,
+  element('p', {}, launched.length ? 'and answered by:' : 'Plan 1 is answered by:'), pre(quoted(plans[0].command))] : [], []);
 
 // ---- a bar of time for each plan -----------------------------------------------------------------------------------
 
@@ -79,19 +82,9 @@ pipeline.forEach((lane, stage) => {
 
 // ---- tables --------------------------------------------------------------------------------------------------------
 
-const secondsOf = (plan, part) => plan.time.filter(({what}) => what === part).reduce((sum, {seconds}) => sum + seconds, 0);
-const parts = [...new Set(plans.flatMap(plan => plan.time.map(({what}) => what)))]
-  .sort((a, b) => secondsOf(plans[0], b) - secondsOf(plans[0], a));
-table('parts', ['', ...plans.map((_, i) => `plan ${i + 1}`)],
-  [...parts.map(part => [part, ...plans.map(plan => (secondsOf(plan, part) ? secondsText(secondsOf(plan, part)) : '–'))]),
-    ['in all', ...plans.map(plan => secondsText(mid(plan)))]]);
-
-const memoryOf = plan => (plan.headroom_bytes === null ? '' : plan.headroom_bytes < 0
-  ? `${bytesText(-plan.headroom_bytes)} too much on rank ${plan.peak_rank}` : `${bytesText(plan.headroom_bytes)} to spare`);
-const reasons = [...answer.why_not.map(plan => ['faster, but does not fit', plan]),
-  ...(answer.expected || []).map(plan => [plan.is_of_all_ranks ? plan.what : `${plan.what} (rank 0)`, plan])];
-table('why', ['', 'layout', 'a step', 'memory'], reasons.map(([what, plan], i) =>
-  [what, `${plan.framework} · ${reasonWords[i]}`, secondsText(mid(plan)), memoryOf(plan)]), 2);
+table('parts', ['', ...plans.map((_, i) => `plan ${i + 1}`)], parts);
+hideWithout('parts-card', parts.length);
+table('why', ['', 'layout', 'a step', 'memory'], reasons, 4);
 hideWithout('why-card', reasons.length);
 
 byId('notes').append(...answer.warnings.map(note => element('li', {}, note)));
