@@ -57,7 +57,7 @@ MODELS = [
     ("Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B-Instruct"), ("Llama-3.2-3B", "meta-llama/Llama-3.2-3B"),
     ("Llama-3.2-11B-Vision", "meta-llama/Llama-3.2-11B-Vision-Instruct"), ("Llama-2-7B", "meta-llama/Llama-2-7b-hf"),
     ("Llama-2-70B", "meta-llama/Llama-2-70b-hf"), ("mistral-7b-instruct-v0.3", "mistralai/Mistral-7B-Instruct-v0.3"), ("DeepSeek-R1-Distill-Qwen-14B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"),
-    ("DeepSeek-R1-Distill-Qwen-7B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"), ("DeepSeek-R1-0528-Qwen3-8B", "Qwen/Qwen3-8B"),
+    ("DeepSeek-R1-Distill-Qwen-7B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"), ("DeepSeek-R1-Distill-Qwen-1.5B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"), ("DeepSeek-R1-0528-Qwen3-8B", "Qwen/Qwen3-8B"),
     ("DeepSeek-R1 AWQ", "deepseek-ai/DeepSeek-R1"), ("DeepSeek-R1-AWQ", "deepseek-ai/DeepSeek-R1"),
     ("Qwen3-235B-A22B-FP8", "Qwen/Qwen3-235B-A22B-FP8"), ("Qwen3-30B-A3B", "Qwen/Qwen3-30B-A3B"),
     ("Qwen3-Coder-30B-A3B", "Qwen/Qwen3-30B-A3B"), ("qwen3-4b", "Qwen/Qwen3-4B"), ("Qwen3-0.6B", "Qwen/Qwen3-0.6B"),
@@ -69,7 +69,7 @@ MODELS = [
 GPUS = [
     ("H100", "h100-80gb"), ("H200", "h200-141gb"), ("A100-SXM4-40", "a100-40gb"), ("A100-40", "a100-40gb"), ("A100 40", "a100-40gb"),
     ("A100", "a100-80gb"), ("T4", "t4"), ("L40S", "l40s"), ("L4", "l4"), ("RTX 4090", "rtx-4090"), ("RTX 3090", "rtx-3090"),
-    ("RTX 5090", "rtx-5090"), ("V100", "v100-32gb"), ("A10 class", "a10"), ("B200", "b200-180gb"), ("RTX PRO 6000", "rtx-pro-6000"),
+    ("RTX 5090", "rtx-5090"), ("RTX 3070", "rtx-3070"), ("V100", "v100-32gb"), ("A10 class", "a10"), ("B200", "b200-180gb"), ("RTX PRO 6000", "rtx-pro-6000"),
 ]
 FP8_BLOCK = {"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [128, 128]}
 
@@ -239,6 +239,8 @@ def is_comparable(row, key):
         return False
     if key in ("activation_peak_gib", "non_torch_gib"):
         return True
+    if key == "cuda_graph_gib":  # llm-d's figure is how the device's memory changed meanwhile, which may be less than nothing
+        return not lora and "llmd" not in row["id"]
     return not lora and row["gpu_memory_utilization"] is not None and "shares the GPU" not in note and "scarcer rank" not in note
 
 
@@ -254,6 +256,8 @@ def figures(answered, engine):
         return found
     found |= {"weights_gib": rank["model_memory_bytes"] / GIB, "activation_peak_gib": rank["activation_peak_bytes"] / GIB,
               "kv_gib": rank["available_kv_cache_bytes"] / GIB, "gpu_blocks": cache["num_blocks"]}
+    if "cuda_graph_bytes" in rank:
+        found["cuda_graph_gib"] = rank["cuda_graph_bytes"] / GIB
     if "non_torch_increase_bytes" in rank:
         found["non_torch_gib"] = rank["non_torch_increase_bytes"] / GIB
     return found
