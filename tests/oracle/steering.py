@@ -57,6 +57,9 @@ def of_a_shape():
     ones = torch.ones_like(unknown[:, 0], dtype=torch.long)
     made = (ones.sum().item(), torch.full_like(ones, 3).tolist()[:2], unknown.new_ones(2).tolist(), unknown.new_full((2,), 7).tolist())
     expect("made of a shape", made, (64, [3, 3], [1.0, 1.0], [7.0, 7.0]))
+    numbers = [torch.tensor(2, device="cuda"), torch.tensor(3, device="cuda")]
+    made = (torch.tensor(numbers).tolist(), torch.tensor([numbers, numbers], device="cuda").tolist(), ones.new_tensor(numbers).tolist())
+    expect("made of tensors in lists", made, ([2, 3], [[2, 3], [2, 3]], [2, 3]))
     buffer = torch.empty(10 << 20, dtype=torch.int32, device="cuda")
     began = time.perf_counter()
     for _ in range(100):  # what a benchmark does to empty a cache
@@ -112,6 +115,15 @@ def _scripted(x: torch.Tensor) -> torch.Tensor:
     return torch.add(x, 1) + torch.cat([x])
 
 
+def of_own_kinds():
+    """What a class of the program's own does with torch's functions, which it knows by their names."""
+    class Boxed:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return {torch.stack: "stacked", torch.cat: "joined", torch.sum: "summed"}.get(function, NotImplemented)
+    expect("by their functions", (torch.stack([Boxed(), Boxed()]), torch.cat((Boxed(),)), torch.sum(Boxed())), ("stacked", "joined", "summed"))
+
+
 def inventions():
     scores = torch.randn(64, 128, device="cuda") @ torch.randn(128, 16, device="cuda")
     chosen = torch.topk(scores, 2, -1)[1]
@@ -123,6 +135,8 @@ def inventions():
     kept = scores > 0
     counted = (kept.sum().item(), kept.nonzero().shape[0], scores[~kept].shape[0], len(torch.where(kept)[0]))
     expect("every second of a comparison", counted, (512, 512, 512, 512))
+    wide = (torch.randn(4, 4096, device="cuda") @ torch.randn(4096, 1, device="cuda")).clamp(min=1).ceil()
+    expect("a size is as small as it may be", wide[2].item(), 1.0)
     box = (torch.randn(4, 4096, device="cuda") @ torch.randn(4096, 1, device="cuda")).long()[0, 0]
     expect("an unknown number reads and compares as 0", (box.item(), max(box, -1).item(), min(box + 1, 256).item()), (0, 0, 0))
     unseen = torch.zeros(64, dtype=torch.bool, device="cuda")
@@ -166,7 +180,7 @@ def without_cusolver_and_its_kind():
     expect("edges", (edges.coalesce().values().shape[0], wide.grad.shape[0]), (3, 3))
 
 
-for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, in_place, modes, inventions, compiled, without_cusolver_and_its_kind):
+for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, in_place, modes, of_own_kinds, inventions, compiled, without_cusolver_and_its_kind):
     program()
 print("\n".join(failures) or "all as a device has it")
 raise SystemExit(1 if failures else 0)

@@ -3,10 +3,49 @@
 from . import stacks
 
 _MOST = 20  # rows of a table
+_LEVEL = 5  # steps that go no higher
 
 
-def start(torch, entries):
-    torch.cuda.memory._record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=entries)
+class History:
+    """Every event until a few steps in a row have not gone higher; from then on the stacks of what is alive alone, which costs a fourth,
+    until a step goes higher again. `whole`: every event to the end."""
+
+    def __init__(self, torch, entries, whole):
+        self._torch, self._entries, self._whole = torch, entries, whole
+        self._most, self._level_steps, self._before, self._tables = {}, 0, {}, {}
+        self._record_all()
+
+    def _record_all(self):
+        self._all = True
+        self._torch.cuda.memory._record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=self._entries)
+
+    def step_done(self, peaks, events):
+        """`peaks`: device -> bytes of the step; `events()`: how many the allocator has seen."""
+        higher = [device for device, bytes_ in peaks.items() if bytes_ > self._most.get(device, 0)]
+        self._most.update({device: peaks[device] for device in higher})
+        self._level_steps = 0 if higher else self._level_steps + 1
+        if self._whole:
+            return
+        if higher and not self._all:
+            snapshot = self._torch.cuda.memory._snapshot()
+            self._before = {device: _alive(snapshot, device) for device in peaks}
+            self._record_all()
+        elif self._all and self._level_steps == _LEVEL and events() < self._entries:  # a ring that has gone round does not shrink
+            self._keep(self._torch.cuda.memory._snapshot(), peaks)
+            self._all = False
+            self._torch.cuda.memory._record_memory_history(enabled="state", context="alloc", stacks="python")
+
+    def _keep(self, snapshot, devices):
+        for device in devices:
+            table, kept = alive_at_peak(snapshot["device_traces"][device], self._before.get(device, ())), self._tables.get(device)
+            if table is not None and (kept is None or table["requested"] > kept["requested"]):
+                self._tables[device] = table
+
+    def at_peak(self, snapshot, device):
+        """What was alive when most was, of all that was recorded. None where nothing was."""
+        if self._all:
+            self._keep(snapshot, [device])
+        return self._tables.get(device)
 
 
 def _grouped(tensors):
@@ -22,20 +61,23 @@ def _grouped(tensors):
     return table[:_MOST]
 
 
+def _alive(snapshot, device):
+    """The blocks that are alive, as events that would have made them."""
+    return [{"action": "alloc", "addr": b["address"], "size": b.get("requested_size", b["size"]), "frames": b.get("frames", [])}
+            for segment in snapshot["segments"] if segment["device"] == device for b in segment["blocks"] if b["state"] == "active_allocated"]
+
+
 def alive_now(snapshot, device):
-    tensors = []
-    for segment in snapshot["segments"]:
-        if segment["device"] == device:
-            tensors += [(b.get("requested_size", b["size"]), b.get("frames", [])) for b in segment["blocks"]
-                        if b["state"] == "active_allocated"]
-    return _grouped(tensors)
+    return _grouped([(e["size"], e["frames"]) for e in _alive(snapshot, device)])
 
 
-def alive_at_peak(events):
-    """What was alive when the live requests were largest, of the events that are kept. None when they hold no allocation."""
+def alive_at_peak(events, before=()):
+    """What was alive when the live requests were largest, of the events that are kept behind those `before`. None when they hold no
+    allocation."""
     now = most = 0
     at = None
     size = {}
+    events = [*before, *events]
     for i, event in enumerate(events):
         if event["action"] == "alloc":
             size[event["addr"]] = event["size"]

@@ -12,7 +12,7 @@ class Peaks:
         self._torch = torch
         self._read = torch._C._cuda_memoryStats
         self._reset = torch._C._cuda_resetPeakMemoryStats
-        self._seen = {}  # device -> {(statistic, pool): peak since the program's own reset}
+        self._seen = {}  # device -> statistic -> pool -> peak since the program's own reset
         self._pending = {}  # device -> peaks of the present phase that a reset by the program cut off
         torch._C._cuda_memoryStats = self._program_reads
         torch._C._cuda_resetPeakMemoryStats = self._program_resets
@@ -40,17 +40,19 @@ class Peaks:
     def _remember(self, device, stats):
         seen = self._seen.setdefault(device, {})
         for name, pools in stats.items():
-            if isinstance(pools, dict):
+            if pools.__class__ is dict:
+                row = seen.setdefault(name, {})
                 for pool, values in pools.items():
-                    if isinstance(values, dict) and "peak" in values:
-                        seen[name, pool] = max(seen.get((name, pool), 0), values["peak"])
+                    if values.__class__ is dict and values.get("peak", 0) > row.get(pool, 0):
+                        row[pool] = values["peak"]
 
     def _program_reads(self, device):
         stats = self._read(device)
-        for (name, pool), peak in self._seen.get(device, {}).items():
-            values = stats.get(name, {}).get(pool)
-            if values:
-                values["peak"] = max(values["peak"], peak)
+        for name, row in self._seen.get(device, {}).items():
+            for pool, peak in row.items():
+                values = stats.get(name, {}).get(pool)
+                if values:
+                    values["peak"] = max(values["peak"], peak)
         return stats
 
     def _program_resets(self, device):

@@ -81,7 +81,7 @@ class Session:
         self._peaks = Peaks(self._torch)
         self._backend = self._torch.cuda.memory.get_allocator_backend()
         if self._backend == "native":  # the others keep no history and have no observers
-            history.start(self._torch, settings.HISTORY)
+            self._history = history.History(self._torch, settings.HISTORY, settings.WATCH or settings.WANT_TAPE or settings.WANT_SNAPSHOT)
             self._torch._C._cuda_attach_out_of_memory_observer(self._guarded(self._out_of_memory))
         self._reads = None if settings.WATCH else Reads(lambda: (self._phases.step, self._phases.phase), self._stuck)
         self._marks = step_tape.Marks(self._torch, self._peaks.raw) if settings.WANT_TAPE and self._backend == "native" else None
@@ -106,10 +106,17 @@ class Session:
                 for m in MEASURES:
                     into[m] = max(into.get(m, 0), peaks[m])
 
+    def _events(self):
+        """At most so many events of the allocator's on one device: an allocation, and two of a free."""
+        made = [(self._peaks.raw(d).get("allocation") or {}).get("all", {}).get("allocated", 0) for d in self._in_use()]
+        return 3 * max(made, default=0)
+
     def _close_step(self):
         if self._ready:
             if len(self._steps) < _MOST_STEPS:
                 self._steps.append(self._step_peaks)
+            if self._backend == "native":
+                self._guarded(self._history.step_done)({d: peaks["requested"] for d, peaks in self._step_peaks.items()}, self._events)
             self._step_peaks = {}
             self._steady = {d: self._peaks.now(d) for d in self._in_use()}
             if self._marks:
@@ -168,7 +175,7 @@ class Session:
         try:
             snapshot = self._torch.cuda.memory._snapshot()
             for of in figures["devices"]:
-                of["at_peak"] = history.alive_at_peak(snapshot["device_traces"][of["device"]])
+                of["at_peak"] = self._history.at_peak(snapshot, of["device"])
             if self._marks:
                 self._write_tape(snapshot, figures["devices"])
             if settings.WANT_SNAPSHOT:

@@ -28,6 +28,7 @@ def _plan(rules):
     yield names.PURE + names.METHODS, rules.pure
     yield names.MADE, rules.made
     yield names.EMPTY, rules.empty
+    yield names.FROM_LISTS, rules.from_lists
     yield names.FILLED, rules.filled
     yield names.IN_PLACE, rules.in_place
     yield names.OVERWRITE, rules.overwrite
@@ -36,6 +37,7 @@ def _plan(rules):
     yield names.CHECKED, rules.checked
     yield names.CHOOSE, rules.choose
     yield names.COMPARED, rules.compared
+    yield names.BOUNDED, rules.bounded
     yield ["resize_"], rules.resized
     yield names.FALSE, lambda name, real: rules.truth(name, real, False)
     yield names.TRUE, lambda name, real: rules.truth(name, real, True)

@@ -29,6 +29,8 @@ MADE = """
 arange range linspace logspace zeros ones full eye tril_indices triu_indices tensor scalar_tensor rand randn randint randperm
 normal hann_window hamming_window
 """.split()
+# Made of numbers in lists, some of which may be tensors.
+FROM_LISTS = "tensor as_tensor asarray new_tensor".split()
 # Memory that nobody has written: zeros are as good as anything else.
 EMPTY = "empty empty_like empty_strided new_empty new_empty_strided".split()
 # Made of one value and another's shape.
@@ -56,6 +58,8 @@ RANDOM = "rand randn randint randperm rand_like randn_like randint_like normal b
 DRAWN = "rand randn rand_like randn_like normal normal_ uniform_ matmul mm bmm einsum __matmul__".split()
 # Truths about values that nobody knows.
 COMPARED = "eq ne lt le gt ge greater greater_equal less less_equal not_equal isclose __eq__ __ne__ __lt__ __le__ __gt__ __ge__".split()
+# A size or a count that nobody knows is as small as it may be.
+BOUNDED = "clamp clamp_min clip".split()
 FALSE = "isnan isinf isposinf isneginf any".split()
 TRUE = "isfinite all".split()
 # C functions behind torch.nn.functional.

@@ -11,6 +11,13 @@ _MOST_WHOLE = 1 << 24  # elements of integers and truths that are followed
 _MOST_FLOAT = 4096  # of floats: learning rates, scales, counts, timesteps
 
 
+def _holds(kind, values):
+    """Whether the first of nested lists is of that kind, which is what torch looks at."""
+    while values.__class__ in (list, tuple) and values:
+        values = values[0]
+    return isinstance(values, kind)
+
+
 class Rules:
     COMPARED = "a comparison of unknown values is true for every second"
 
@@ -156,21 +163,28 @@ class Rules:
 
     def _plain_call(self, name, real):
         own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
-        Tensor, most, follow = self.torch.Tensor, self._most.get, self._follow
+        Tensor, most, follow, is_unknown = self.torch.Tensor, self._most.get, self._follow, self._is_unknown
 
         def call(*args, **kwargs):
             if own(args):
                 return modes(call, args, *args, **kwargs)
+            if args and args[0].__class__ in (list, tuple) and own(args[0]):  # cat and stack of somebody's own kind
+                return modes(call, args[0], *args, **kwargs)
             out = real(*args, **kwargs)
             if type(out) is Tensor:
                 limit = most(out.dtype)
-                if limit is None or not out.is_cuda or out.numel() > limit:
+                if limit is None or not out.is_cuda or out.numel() > limit or is_unknown(args):
                     return out
             elif not isinstance(out, (tuple, list)):
                 return out
             follow(name, real, args, kwargs, out)
             return out
         return call
+
+    def _is_unknown(self, args):
+        """What comes of an unknown first argument is unknown, and nothing is noted where it lies but what has gone."""
+        first = args[0] if args else None
+        return type(first) in self._plain and first.is_cuda and first.numel() and not self.known.is_noted(first)
 
     def conversion(self, name, real):
         """The same values in another place or type: what is asked for shows in what came out."""
@@ -192,7 +206,7 @@ class Rules:
             out = real(*args, **kwargs)
             if type(out) is Tensor:
                 limit = most(out.dtype)
-                if limit is not None and out.is_cuda and out.numel() <= limit and out is not args[0]:
+                if limit is not None and out.is_cuda and out.numel() <= limit and out is not args[0] and not self._is_unknown(args):
                     self.guarded(name, (out,), converted, args[0], out)
             return out
         return call
@@ -207,6 +221,22 @@ class Rules:
             if self.is_small(out):
                 self.guarded(name, (out,), self._bind, name, real, args, kwargs, out, True)
             return out
+        return call
+
+    def from_lists(self, name, real):
+        """torch takes a number out of each tensor without dimensions; with an indexing of ours it would take them for lists."""
+        follow = self.made(name, real) if name == "tensor" else self._plain_call(name, real)
+        at = 1 if name == "new_tensor" else 0
+
+        def plain(value):
+            if value.__class__ in (list, tuple):
+                return value.__class__(plain(v) for v in value)
+            return value.item() if isinstance(value, self.torch.Tensor) and value.dim() == 0 else value
+
+        def call(*args, **kwargs):
+            if len(args) > at and args[at].__class__ in (list, tuple) and _holds(self.torch.Tensor, args[at]):
+                args = (*args[:at], plain(args[at]), *args[at + 1:])
+            return follow(*args, **kwargs)
         return call
 
     def filled(self, name, real):
@@ -282,7 +312,7 @@ class Rules:
                 return modes(call, args, *args, **kwargs)
             tensor = args[0]
             limit = most(tensor.dtype) if type(tensor) is self.torch.Tensor and tensor.is_cuda else None
-            if limit is None or tensor.numel() > limit:
+            if limit is None or tensor.numel() > limit or self._is_unknown(args):
                 return real(*args, **kwargs)
             self.guarded(name, (), self._renew, tensor)
             out = real(*args, **kwargs)
@@ -462,6 +492,25 @@ class Rules:
             out = follow(*args, **kwargs)
             if self.is_small(out) and out.dtype == self.torch.bool:
                 self.guarded(name, (out,), invent, args, out)
+            return out
+        return call
+
+    def bounded(self, name, real):
+        """Known where the values are; else what is at least some number from 1 on, a size or a count, is that number."""
+        follow = self._plain_call(name, real)
+
+        def invent(out, least):
+            if self.known.twin(out) is None:
+                shape, dtype = tuple(out.shape), out.dtype
+                origin = self.book.origin("%s of unknown values is the least that they may be" % name)
+                self.known.bind_later(out, lambda: self.torch.full(shape, least, dtype=dtype, device="cpu"), [DRAWN], origin)
+
+        def call(*args, **kwargs):
+            out = follow(*args, **kwargs)
+            if self.is_small(out) and out.numel():
+                least = kwargs.get("min", args[1] if len(args) > 1 else None)
+                if isinstance(least, (int, float)) and least >= 1:
+                    self.guarded(name, (), invent, out, least)
             return out
         return call
 

@@ -68,6 +68,10 @@ class Twins:
     def _address(tensor):
         return tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()
 
+    def is_noted(self, tensor):
+        """Whether there may be a twin: the cheap question before others."""
+        return tensor.data_ptr() - tensor.storage_offset() * tensor.element_size() in self._rows
+
     def row(self, tensor):
         """What is noted for the storage, outdated or not."""
         return self._rows.get(self._address(tensor)) if tensor.numel() else None
