@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "answer/device_options.h"
-#include "launch/server_flags.h"
+#include "answer/server_flags.h"
 #include "mesh/unified_memory.h"
 #include "predict/serve.h"
 #include "predict/serve_question.h"
@@ -34,16 +34,6 @@ Result<void> take_unified_memory(ServeRequest& request) {
   gpu->total_source = fmt::format("recommendedMaxWorkingSetSize, {} of --host-memory-bytes",
                                   *unified <= 32_GiB ? "2/3" : "3/4");
   return {};
-}
-
-/// The server's own parser stops at flags that its release does not have.
-Result<void> check_flags(const ServeCommand& command, const ServeRequest& request) {
-  const std::optional<Package> engine = find_package(command.engine);
-  if (!engine) return {};
-  const std::string* said = request.options.find("engine-version");
-  const auto release = said ? Version::parse(*said) : facts_of(*engine).newest;
-  return release ? launch::check_flag_releases(command.engine, command.flags, *release)
-                 : Result<void>{};
 }
 
 /// --with: the engine's own release is its version, the others' are those of what it runs on.
@@ -83,7 +73,8 @@ Result<AskedServer> asked_server(const ServeCommand& command, ServeRequest reque
     if (name != "with") request.options.add(name, value);
   if (const auto taken = take_releases(command, request); !taken)
     return tl::unexpected(taken.error());
-  if (const auto has = check_flags(command, request); !has) return tl::unexpected(has.error());
+  if (const auto has = check_flag_releases(command, request); !has)
+    return tl::unexpected(has.error());
   Result<DeviceSetup> device = device_of(command.values, command.environment, outside);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);

@@ -7,7 +7,7 @@
 
 #include "answer/command_words.h"
 #include "answer/comparison_table.h"
-#include "launch/server_flags.h"
+#include "launch/words.h"
 #include "predict/serve.h"
 
 namespace memtape::answer {
@@ -76,7 +76,8 @@ Error unknown_flag(const ServeEngine& engine, const option::Table& table, std::s
               fmt::format("unknown option {} of --engine {}", typed, engine.name), "serve", ""};
   // What is meant goes before what is spelled alike.
   for (const std::string_view whose : {engine.name, std::string_view("any")})
-    if (error.hint.empty()) error.hint = launch::meant_flag(whose, typed);
+    if (error.hint.empty())
+      error.hint = launch::meaning_of(fmt::format("{}/{}", whose, typed), data::meant_flags());
   for (const ServeEngine& other : serve_engines())
     if (error.hint.empty() && find_flag(other.flags, typed))
       error.hint = fmt::format("it is one of --engine {}", other.name);

@@ -10,7 +10,7 @@
 #include "base/typed_number.h"
 #include "formats/config_words.h"
 #include "launch/programs.h"
-#include "launch/server_flags.h"
+#include "launch/words.h"
 
 namespace memtape::launch {
 namespace {
@@ -38,7 +38,9 @@ Result<void> check_known(const ServerProgram& server, std::string_view name,
                          const ReadFlags& flags) {
   if (flags.unknown.empty()) return {};
   const auto& [typed, nearest, took] = flags.unknown.front();
-  std::string hint(meant_flag(server.engine, typed));
+  std::string name_of = typed;
+  std::ranges::replace(name_of, '_', '-');
+  std::string hint(meaning_of(fmt::format("{}/{}", server.engine, name_of), data::meant_flags()));
   if (hint.empty() && !nearest.empty()) hint = fmt::format("did you mean {}?", nearest);
   return bad_input(fmt::format("unknown argument {}", typed), std::string(name), std::move(hint));
 }

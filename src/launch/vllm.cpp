@@ -14,8 +14,7 @@
 namespace memtape::launch {
 namespace {
 
-/// --spec-method and its like are fields of --speculative-config
-/// (EngineArgs.create_speculative_config), and --speculative-model was before 0.8.3.
+/// Flags that are fields of --speculative-config (EngineArgs.create_speculative_config).
 std::vector<std::string> with_short_fields_named(std::vector<std::string> words) {
   for (std::string& word : words) {
     const std::size_t end = std::min(word.find('='), word.size());
