@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "framework/dialects.h"
+#include "predict/engine_beside.h"
 
 namespace memtape {
 namespace {
@@ -31,6 +32,15 @@ Sizes sizes_of(const TrainRecipe& recipe) {
           .pp = size(layout.pp, MeshAxis::pipeline),
           .cp = size(layout.cp, MeshAxis::context),
           .ep = layout.ep.value_or(1)};
+}
+
+/// Of the device with an engine on it.
+DeviceSetup without(const std::optional<OutsideMemory>& engine, DeviceSetup device) {
+  if (!engine || device.context_override < engine->counted_bytes) return device;
+  *device.context_override -= engine->counted_bytes;
+  if (device.gpu && device.context_override == device.gpu->context_bytes)
+    device.context_override.reset();
+  return device;
 }
 
 OutsideMemory context(const DeviceSetup& device) {
@@ -72,7 +82,9 @@ std::vector<Communicator> communicators(const TrainRecipe& recipe) {
 
 std::vector<OutsideMemory> outside_memory(const TrainRecipe& recipe, const DeviceSetup& device) {
   std::vector<OutsideMemory> items;
-  if (device.gpu || device.context_override) items.push_back(context(device));
+  const std::optional<OutsideMemory> engine = engine_beside(recipe, device);
+  if (device.gpu || device.context_override) items.push_back(context(without(engine, device)));
+  if (engine) items.push_back(*engine);
   const int capability = device.gpu ? device.gpu->capability_major : 8;
   for (const Communicator& one : communicators(recipe)) {
     const MemoryRange range = nccl_memory(one, capability);

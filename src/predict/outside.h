@@ -17,6 +17,7 @@ struct TrainRecipe;
 /// rank.
 std::vector<Communicator> communicators(const TrainRecipe& recipe);
 
+/// `device` is the one with an engine beside the training on it, if there is one.
 std::vector<OutsideMemory> outside_memory(const TrainRecipe& recipe, const DeviceSetup& device);
 
 /// What is left of `total` for the program itself if all of that takes the most that it may.

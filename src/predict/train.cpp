@@ -16,6 +16,7 @@
 #include "predict/bounds.h"
 #include "predict/compiled_bounds.h"
 #include "predict/device_summary.h"
+#include "predict/engine_beside.h"
 #include "predict/evaluation_bounds.h"
 #include "predict/outside.h"
 #include "predict/program.h"
@@ -117,13 +118,14 @@ ghost::DeviceTraits device_traits(const DeviceSetup& device) {
 }
 
 Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& asked,
-                                  const DeviceSetup& device, const PredictOptions& options) {
-  if (device.gpu && !device.gpu->runs_cuda())
-    return unsupported(fmt::format("{} does not run CUDA", device.gpu->name), "--gpu",
+                                  const DeviceSetup& given, const PredictOptions& options) {
+  if (given.gpu && !given.gpu->runs_cuda())
+    return unsupported(fmt::format("{} does not run CUDA", given.gpu->name), "--gpu",
                        "memtape gpus lists those that do");
   const Result<TrainRecipe> settled = resolved(asked, model.config);
   if (!settled) return tl::unexpected(settled.error());
   const TrainRecipe& recipe = *settled;
+  const DeviceSetup device = with_engine_beside(given, recipe);
   if (const auto fine = check_expert_load(model, recipe); !fine)
     return tl::unexpected(fine.error());
   TrainAnswer answer;
@@ -142,7 +144,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   std::ranges::move(release_settings(recipe), std::back_inserter(prediction.workload));
   prediction.releases = releases_in_words(recipe);
   prediction.mesh = mesh_settings(recipe);
-  prediction.device = device_summary(device);
+  prediction.device = device_summary(given);
   add_train_warnings(model, recipe, prediction.warnings);
   std::ranges::move(release_warnings(recipe), std::back_inserter(prediction.warnings));
   if (std::string said = unread_warning(model.config, recipe); !said.empty())
@@ -174,7 +176,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     return tl::unexpected(done.error());
   if (central) judge(prediction, *run, device, *central);
   if (options.advise && options.command && prediction.fits == false)
-    add_advice(model, recipe, device, options, prediction);
+    add_advice(model, recipe, given, options, prediction);
   if (options.trace) answer.trace = trace_of(std::move(run->tape), std::move(play), kMeasuredStep);
   return answer;
 }

@@ -87,6 +87,27 @@ inline constexpr Change kTrlDividesLogitsInPlace{
     "GRPO and RLOO divide the logits in place; before, into another tensor.",
     "trainer/grpo_trainer.py:GRPOTrainer._get_per_token_logps_and_entropies"};
 
+inline constexpr Change kTrlHasVllmBeside{
+    Package::trl,
+    {0, 18, 0},
+    "vLLM may generate on the GPUs that train (vllm_mode colocate); before, on another GPU or by a "
+    "server. Not in 0.17.0.",
+    "trainer/grpo_config.py:GRPOConfig.vllm_mode"};
+
+inline constexpr Change kTrlCorrectsSampling{
+    Package::trl,
+    {0, 23, 0},
+    "Where vLLM generates, log-probabilities are taken by the policy again before it learns. Not "
+    "in "
+    "0.22.0.",
+    "trainer/grpo_trainer.py:GRPOTrainer._generate_and_score_completions"};
+
+inline constexpr Change kTrlPutsVllmBeside{
+    Package::trl,
+    {1, 0, 0},
+    "vllm_mode is colocate unless the other is asked for; before, server. Not in 0.29.0.",
+    "trainer/grpo_config.py:GRPOConfig.vllm_mode"};
+
 inline constexpr Change kTrlTakesEntropyOfShifted{
     Package::trl,
     {1, 3, 0},

@@ -129,6 +129,8 @@ struct Dialect {
   bool (*depends_on_routing)(const TrainRecipe& recipe) = nullptr;
   /// The framework's own warnings. If it is null, there are none.
   std::vector<std::string> (*warnings)(const Config& config, const TrainRecipe& recipe) = nullptr;
+  /// The share of the device that an engine beside the training holds. If it is null, there is none.
+  double (*engine_share)(const TrainRecipe& recipe) = nullptr;
   LeverWords levers = {};
 
   time::FrameworkHabits time = {};

@@ -17,6 +17,7 @@
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer.h"
 #include "framework/transformers/trainer_recipe.h"
+#include "framework/transformers/trl/settle.h"
 #include "model/stored_dtype.h"
 
 namespace memtape::transformers {
@@ -199,6 +200,7 @@ constinit const Dialect kDialect{
     .ranks = ranks_of_plan,
     .run = run_plan,
     .warnings = warnings,
+    .engine_share = engine_share,
     .levers = {.micro_batch = "per_device_train_batch_size",
                .accumulation = "gradient_accumulation_steps",
                .checkpointing = {"gradient_checkpointing", "true"},

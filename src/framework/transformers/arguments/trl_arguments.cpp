@@ -27,6 +27,7 @@ constexpr auto kCpoLosses =
     std::to_array<std::string_view>({"sigmoid", "hinge", "ipo", "simpo", "alphapo"});
 constexpr auto kGrpoLosses = std::to_array<std::string_view>(
     {"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"});
+constexpr auto kVllmModes = std::to_array<std::string_view>({"colocate", "server"});
 constexpr auto kSamplingLevels = std::to_array<std::string_view>({"token", "sequence"});
 
 template <auto member>
@@ -50,15 +51,6 @@ Result<void> note_padding(const Said& said, TrainRecipe& recipe) {
     recipe.assumed.emplace_back(
         "trl 1.16's DPOTrainer pads its batches whatever padding_free says");
   return {};
-}
-
-/// The engine's weights and cache on the same GPU (colocate), its server's log-probabilities in the
-/// loss.
-Result<void> refuse_vllm(const Said& said, TrainRecipe&) {
-  if (!said.on()) return {};
-  return unsupported("generation by vLLM is not modelled, colocated or by a server",
-                     "--" + std::string(said.name()),
-                     "false; `memtape -- vllm serve` answers for an engine");
 }
 
 bool is_none(const Said& said) { return std::holds_alternative<std::monostate>(said.value); }
@@ -161,7 +153,15 @@ constexpr auto kTrlFields = std::to_array<TrlField>({
                             grpo_given<&GrpoRecipe::masks_off_policy>))},
     {kOfOnline, or_none(field("--min_p", kShare, "None", grpo_given<&GrpoRecipe::has_min_p>))},
     {kOfOnline, or_none(field("--cache_implementation", Text{}, "None", set_cache))},
-    {kOfOnline, field("--use_vllm", OnOff{}, "false", refuse_vllm)},
+    {kOfOnline, field("--use_vllm", OnOff{}, "false", to_grpo<&GrpoRecipe::use_vllm>)},
+    {kOfOnline,
+     field("--vllm_mode", Choice{kVllmModes}, "colocate", to_grpo<&GrpoRecipe::vllm_mode>)},
+    {kOfOnline,
+     field("--vllm_gpu_memory_utilization", kShare, "0.3", to_grpo<&GrpoRecipe::vllm_share>)},
+    {kOfOnline,
+     field("--vllm_enable_sleep_mode", OnOff{}, "false", to_grpo<&GrpoRecipe::vllm_sleeps>)},
+    {kOfGrpo, field("--vllm_importance_sampling_correction", OnOff{}, "true",
+                    to_grpo<&GrpoRecipe::corrects_sampling>)},
     {kOfOnline, field("--use_transformers_continuous_batching", OnOff{}, "false", keep)},
     {kOfOnline, field("--use_transformers_paged", OnOff{}, "false", keep)},
     {kOfGrpo, field("--cast_lm_head_to_fp32", OnOff{}, "false", keep)},

@@ -152,7 +152,7 @@ Tensor GrpoRollout::reference_logps(const Tensor& input_ids, const Tensor& atten
 
 std::vector<Completions> GrpoRollout::generate_and_score() {
   const ghost::GradMode no_grad(false);
-  generate();
+  if (!grpo_.use_vllm) generate();
   const std::int64_t count = *grpo_.generation_batch_size;
   const Dims prompts{count, *grpo_.prompt_length}, completed{count, grpo_.max_completion_length};
   Completions all;
@@ -173,7 +173,9 @@ std::vector<Completions> GrpoRollout::generate_and_score() {
   const Tensor attention_mask = ghost::cat({all.prompt_mask, all.completion_mask}, 1);
   {
     const WithoutCheckpointing plain(model_.model());
-    if (grpo_.leaves_one_out || is_misaligned(recipe_))
+    const bool corrects =
+        grpo_.use_vllm && grpo_.corrects_sampling && ghost::has(changes::kTrlCorrectsSampling);
+    if (grpo_.leaves_one_out || corrects || is_misaligned(recipe_))
       all.old_per_token_logps =
           score_tokens(model_, input_ids, attention_mask, of_policy(scored_tokens())).logps;
     if (grpo_.beta != 0.0) all.ref_per_token_logps = reference_logps(input_ids, attention_mask);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/earlier_releases.h"
 #include "release/trl_changes.h"
@@ -79,6 +81,26 @@ Result<void> settle_batches(GrpoRecipe& grpo, const TrainRecipe& recipe) {
   return {};
 }
 
+/// vllm_mode. The engine of the same GPU counts as memory of another program.
+Result<void> settle_engine(GrpoRecipe& grpo, TrainRecipe& recipe) {
+  if (!grpo.use_vllm) return {};
+  if (!recipe.release.has(changes::kTrlHasVllmBeside)) grpo.vllm_mode = "server";
+  if (grpo.vllm_mode.empty())
+    grpo.vllm_mode = recipe.release.has(changes::kTrlPutsVllmBeside) ? "colocate" : "server";
+  if (grpo.has_vllm_beside() && grpo.vllm_sleeps)
+    return unsupported("an engine that sleeps while the policy learns is not modelled",
+                       "--vllm_enable_sleep_mode", "false");
+  if (grpo.has_vllm_beside())
+    recipe.assumed.push_back(fmt::format(
+        "vLLM on the same GPU has a share of {:g} of it (--vllm_gpu_memory_utilization); whether "
+        "the model starts in that: memtape -- vllm serve MODEL --gpu-memory-utilization {:g}",
+        grpo.vllm_share, grpo.vllm_share));
+  else
+    recipe.assumed.emplace_back(
+        "vLLM makes the completions on other GPUs, which memtape -- vllm serve MODEL answers for");
+  return {};
+}
+
 Result<void> settle_grpo(GrpoRecipe& grpo, TrainRecipe& recipe) {
   constexpr std::int64_t kPrompt = 512;
   const std::int64_t completion = grpo.max_completion_length;
@@ -95,10 +117,16 @@ Result<void> settle_grpo(GrpoRecipe& grpo, TrainRecipe& recipe) {
   grpo.prompt_length = grpo.prompt_length.value_or(most);
   if (grpo.max_prompt_length) grpo.prompt_length = std::min(*grpo.prompt_length, most);
   recipe.sequence_length = *grpo.prompt_length + completion;
+  if (const auto fine = settle_engine(grpo, recipe); !fine) return fine;
   return settle_batches(grpo, recipe);
 }
 
 }  // namespace
+
+double engine_share(const TrainRecipe& recipe) {
+  const auto& grpo = trainer_of(recipe).grpo;
+  return grpo && grpo->has_vllm_beside() ? grpo->vllm_share : 0;
+}
 
 Result<void> settle_trl(TrainRecipe& recipe) {
   TrainerRecipe& trainer = trainer_of(recipe);

@@ -13,4 +13,7 @@ namespace memtape::transformers {
 
 Result<void> settle_trl(TrainRecipe& recipe);
 
+/// The share of the GPU that vLLM holds beside the training.
+double engine_share(const TrainRecipe& recipe);
+
 }  // namespace memtape::transformers

@@ -84,6 +84,13 @@ struct GrpoRecipe {
   bool masks_off_policy = false;      ///< off_policy_mask_threshold is set
   bool masks_truncated = false;       ///< mask_truncated_completions
   bool disable_dropout = false;
+  bool use_vllm = false;          ///< vLLM makes the completions
+  std::string vllm_mode;          ///< empty: the release's default
+  double vllm_share = 0.3;        ///< vllm_gpu_memory_utilization
+  bool vllm_sleeps = false;       ///< vllm_enable_sleep_mode
+  bool corrects_sampling = true;  ///< vllm_importance_sampling_correction
+
+  bool has_vllm_beside() const { return use_vllm && vllm_mode == "colocate"; }
 };
 
 }  // namespace memtape::transformers
