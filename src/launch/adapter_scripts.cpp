@@ -117,6 +117,16 @@ const SettingsProgram kSwift{.table = data::ms_swift_settings,
                              .begin = begin_swift,
                              .fields = training_fields};
 
+Result<Translation> translate_swift(const LaunchCommand& command) {
+  LaunchCommand renamed = command;
+  for (std::string& word : renamed.arguments) {
+    const std::size_t end = std::min(word.find('='), word.size());
+    if (const auto now = meaning_of(word.substr(0, end), data::swift_earlier_words()); !now.empty())
+      word.replace(0, end, now);
+  }
+  return translate(kSwift, renamed);
+}
+
 const SettingsProgram kQlora{.table = data::qlora_settings,
                              .style = kScriptStyle,
                              .say = say_qlora,

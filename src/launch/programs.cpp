@@ -44,7 +44,8 @@ constexpr auto kPrograms = std::to_array<Program>({
      translate_by<kLlamaFactory>},
     {"qlora.py", translate_by<kQlora>},
     {"fastchat.train.train_lora; fastchat/train/train_lora.py", translate_by<kFastChatLora>},
-    {"swift sft; swift pt", translate_by<kSwift>},
+    {"swift sft; swift pt; swift.cli.main sft; swift.cli.main pt; swift.cli.sft; swift.cli.pt",
+     translate_swift},
     {"axolotl train; axolotl.cli.train", translate_by<kAxolotl>},
     {"tune run", translate_by<kTorchtune>},
     {"litgpt finetune; litgpt finetune_lora", translate_by<kLitgptLora>},
@@ -183,6 +184,10 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
   const std::vector<std::string> arguments = command->arguments;
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
   Result<Translation> translation = found->program->translate(*command);
+  // A script around Trainer that is called as one of trl's, with a word that is near none of theirs.
+  if (!translation && translation.error().what.starts_with("unknown argument") &&
+      translation.error().hint.empty() && looks_like_trainer_script(*command))
+    translation = translate(kOwnScript, *command);
   if (!translation) return translation;
   translation->model = path_on_host(translation->model, command->mounts);
   if (command->is_module) translation->program = {"python3", "-m"};

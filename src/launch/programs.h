@@ -20,6 +20,8 @@ bool is_known(const LaunchCommand& command);
 /// The options that say how many GPUs there are, and the warnings of the launcher.
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind);
 
+/// ms-swift, by the names that 2 had, too.
+Result<Translation> translate_swift(const LaunchCommand& command);
 Result<Translation> translate_megatron(const LaunchCommand& command);
 /// Translates the loop that `memtape plan --export` writes for torch, DDP, FSDP and DeepSpeed.
 Result<Translation> translate_plain_loop(const LaunchCommand& command);

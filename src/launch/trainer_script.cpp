@@ -90,9 +90,10 @@ void say_own_script(Reading& reading) {
 
 void take_script_model(Reading& reading) {
   Settings& settings = reading.settings;
-  const std::optional<std::string> model = settings.text("model_name_or_path");
-  reading.take_model(model ? model : settings.text("config_name"),
-                     "--model_name_or_path MODEL, or --config_name for one from scratch");
+  std::optional<std::string> model = settings.text("model_name_or_path");
+  for (const char* name : {"config_name", "model_name"})
+    if (!model) model = settings.text(name);
+  reading.take_model(model, "--model_name_or_path MODEL, or --config_name for one from scratch");
   add_weights(settings.find("dtype") ? "dtype" : "torch_dtype", reading);
 }
 

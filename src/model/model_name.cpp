@@ -72,9 +72,9 @@ std::string id_named(std::string name) {
   for (const std::string_view ending : {"-GGUF", "-gguf"})
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
   std::string id = known_name(name);
-  const std::size_t underscore = name.find('_');  // "Qwen_Qwen3-8B"
-  if (!id.empty() || underscore == std::string::npos) return id;
-  return known_name(name.replace(underscore, 1, "/"));
+  const std::size_t between = name.find_first_of("_.");  // "Qwen_Qwen3-8B", "Qwen.Qwen3-8B"
+  if (!id.empty() || between == std::string::npos) return id;
+  return known_name(name.replace(between, 1, "/"));
 }
 
 }  // namespace
@@ -91,7 +91,8 @@ std::string file_type_named(std::string_view name) {
 
 PathModel model_of_path(std::string_view path) {
   std::vector<std::string> parts = parts_of(path);
-  while (!parts.empty() && (is_hash(parts.back()) || parts.back() == "snapshots")) parts.pop_back();
+  parts.erase(std::ranges::find(parts, "snapshots"), parts.end());
+  while (!parts.empty() && is_hash(parts.back())) parts.pop_back();
   PathModel found;
   if (parts.empty()) return found;
   std::string last = std::move(parts.back());
