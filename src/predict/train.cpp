@@ -46,6 +46,17 @@ ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
           .of_one_rank = dialect_of(recipe).counts_one_rank && recipe.layout.gpus > 1};
 }
 
+void add_device_warnings(const DeviceSetup& device, const torch::TrainRun& run,
+                         std::vector<std::string>& warnings) {
+  if (run.statics.managed_bytes > 0)
+    warnings.push_back(fmt::format(
+        "{} of optimizer state lie in managed memory: outside these figures, and on the device "
+        "while the optimizer runs, as far as there is room",
+        human_bytes(run.statics.managed_bytes)));
+  if (!device.gpu)
+    warnings.emplace_back("no --gpu named: kernels choose as on compute capability 8.0 (A100)");
+}
+
 /// A rank needs more than the device has.
 void refuse(Prediction& prediction, Bytes headroom) {
   prediction.fits = false;
@@ -151,14 +162,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     prediction.warnings.push_back(std::move(said));
   if (std::string said = compile_warning(recipe); !said.empty())
     prediction.warnings.push_back(std::move(said));
-  if (run->statics.managed_bytes > 0)
-    prediction.warnings.push_back(fmt::format(
-        "{} of optimizer state lie in managed memory: outside these figures, and on the device "
-        "while the optimizer runs, as far as there is room",
-        human_bytes(run->statics.managed_bytes)));
-  if (!device.gpu)
-    prediction.warnings.push_back(
-        "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
+  add_device_warnings(device, *run, prediction.warnings);
   if (fullest->cannot_fit) {
     refuse(prediction, *device.total_bytes() - peak.peak_device_bytes);
     return answer;
