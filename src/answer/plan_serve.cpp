@@ -99,6 +99,23 @@ Result<std::vector<Available>> available(const RawOptions& options) {
   return found;
 }
 
+/// The ranks of one instance. Each rank of attention has requests of its own; experts lie whole on
+/// all ranks together.
+struct ServerRanks {
+  std::int64_t tensor = 1, data = 1;
+  std::int64_t gpus() const { return tensor * data; }
+  /// Of so many requests those of one rank of attention.
+  std::int64_t share(std::int64_t requests) const { return (requests + data - 1) / data; }
+};
+
+std::vector<ServerRanks> ranks_on(std::int64_t gpus, bool has_experts) {
+  std::vector<ServerRanks> found;
+  for (std::int64_t data = 1; data <= (has_experts ? gpus : 1); data *= 2)
+    for (std::int64_t tensor = 1; tensor * data <= gpus; tensor *= 2)
+      found.push_back({tensor, data});
+  return found;
+}
+
 /// A model that may be served: the one that was named, or one that is quantized already.
 struct Checkpoint {
   std::string name;
@@ -146,13 +163,15 @@ class ServePlans {
 
   void try_all(const ServeEngine& engine, const Available& at) {
     const std::optional<double> price = prices_.of(at.gpu);
-    for (std::int64_t tp = 1; tp <= at.count; tp *= 2)
-      for (Checkpoint& checkpoint : checkpoints_) {
-        try_one(engine, at, checkpoint, tp, "", price);
+    for (Checkpoint& checkpoint : checkpoints_) {
+      const bool spreads = !engine.planned->data_parallel.empty() && has_experts(checkpoint);
+      for (const ServerRanks& ranks : ranks_on(at.count, spreads)) {
+        try_one(engine, at, checkpoint, ranks, "", price);
         if (checkpoint.is_other) continue;
         for (const std::string& rounding : roundings_)
-          try_one(engine, at, checkpoint, tp, rounding, price);
+          try_one(engine, at, checkpoint, ranks, rounding, price);
       }
+    }
   }
 
   Result<PlanAnswer> finish() && {
@@ -169,6 +188,10 @@ class ServePlans {
                     "answer of {}.",
                     with_commas(load_.users), load_.users == 1 ? "" : "s",
                     with_commas(load_.context), with_commas(load_.output)));
+    if (too_few_spread_ > 0)
+      answer_.warnings.push_back(fmt::format(
+          "{} layout{} with several ranks of attention hold{} too few, or do not start.",
+          too_few_spread_, too_few_spread_ == 1 ? "" : "s", too_few_spread_ == 1 ? "s" : ""));
     say_quantized();
     answer_.question = "serve";
     answer_.objective = "cost";
@@ -185,20 +208,39 @@ class ServePlans {
           others.size() == 1 ? "is" : "are", kCheckpoint, others.size() == 1 ? "it" : "them"));
   }
 
+  static const Result<time::ModelShape>& shape_of(Checkpoint& checkpoint) {
+    if (!checkpoint.shape)
+      checkpoint.shape = time::model_shape(text_part(*checkpoint.request.config));
+    return *checkpoint.shape;
+  }
+
+  static bool has_experts(Checkpoint& checkpoint) {
+    const Result<time::ModelShape>& shape = shape_of(checkpoint);
+    return shape && std::ranges::any_of(shape->layers, [](const time::LayerShape& layer) {
+             return layer.mlp.is_mixture();
+           });
+  }
+
+  /// `sequences`: those of one rank of attention.
   ServeCommand command(const ServeEngine& engine, const Available& at, const Checkpoint& checkpoint,
-                       std::int64_t tp, const std::string& quantize, std::int64_t sequences) const {
+                       const ServerRanks& ranks, const std::string& quantize,
+                       std::int64_t sequences) const {
     ServeCommand asked;
     asked.model = checkpoint.name;
     asked.engine = engine.name;
     const PlannedServer& words = *engine.planned;
     const std::string length = fmt::format("{}", load_.context + load_.output);
     asked.values = {{"gpu", std::string(at.gpu.id)},
-                    {std::string(words.tensor_parallel), fmt::format("{}", tp)},
+                    {std::string(words.tensor_parallel), fmt::format("{}", ranks.tensor)},
                     {std::string(words.length), length},
                     {std::string(words.sequences), fmt::format("{}", sequences)},
                     {"users", fmt::format("{}", sequences)},
                     {"context", fmt::format("{}", load_.context)},
                     {"output", fmt::format("{}", load_.output)}};
+    if (ranks.data > 1) {
+      asked.values.emplace_back(words.data_parallel, fmt::format("{}", ranks.data));
+      asked.values.emplace_back(words.expert_parallel, "on");
+    }
     if (!words.batched_tokens.empty())
       asked.values.emplace_back(words.batched_tokens, batched_tokens(at.gpu));
     if (!quantize.empty()) asked.values.emplace_back("quantization", quantize);
@@ -206,15 +248,16 @@ class ServePlans {
   }
 
   void try_one(const ServeEngine& engine, const Available& at, Checkpoint& checkpoint,
-               std::int64_t tp, const std::string& quantize, std::optional<double> price) {
+               const ServerRanks& ranks, const std::string& quantize, std::optional<double> price) {
     ++answer_.screened;
-    ServeCommand asked = command(engine, at, checkpoint, tp, quantize, load_.users);
+    ServeCommand asked = command(engine, at, checkpoint, ranks, quantize, ranks.share(load_.users));
     Result<ServeAnswer> served = answer_serve(asked, checkpoint.request, outside_);
     // As many instances as hold all users, each told how many come to it.
-    const std::int64_t hold = served && served->users ? served->users->fit : 0;
+    const std::int64_t hold = served && served->users ? served->users->fit * ranks.data : 0;
     if (hold > 0 && hold < load_.users) {
       const std::int64_t copies = (load_.users + hold - 1) / hold;
-      asked = command(engine, at, checkpoint, tp, quantize, (load_.users + copies - 1) / copies);
+      asked = command(engine, at, checkpoint, ranks, quantize,
+                      ranks.share((load_.users + copies - 1) / copies));
       served = answer_serve(asked, checkpoint.request, outside_);
     }
     if (!served) {
@@ -223,34 +266,41 @@ class ServePlans {
     }
     ++answer_.confirmed;
     if (!checkpoint.is_other) answer_.model = served->model;
-    const std::int64_t each = served->users ? served->users->fit : 0;
-    PlanRow row = row_of(asked, *served, engine, tp);
+    const std::int64_t each = served->users ? served->users->fit * ranks.data : 0;
+    PlanRow row = row_of(asked, *served, engine, ranks);
     const std::int64_t replicas = each > 0 ? (load_.users + each - 1) / each : 0;
-    if (!served->fits.value_or(false) || each == 0 || replicas * tp > at.count) {
-      say_why_not(std::move(row), *served, each, at.count / tp);
+    if (!served->fits.value_or(false) || each == 0 || replicas * ranks.gpus() > at.count) {
+      if (ranks.data > 1)
+        ++too_few_spread_;
+      else
+        say_why_not(std::move(row), *served, each, at.count / ranks.gpus());
+      ++answer_.bounded;
       return;
     }
-    row.gpus = replicas * tp;
+    row.gpus = replicas * ranks.gpus();
     row.instances = replicas;
     row.users = each * replicas;
     if (price) row.cost_per_hour = *price * static_cast<double>(row.gpus);
-    row.words = fmt::format("{} · tp {} · {} instance{}{}", at.gpu.id, tp, replicas,
-                            replicas == 1 ? "" : "s", quantize.empty() ? "" : " · " + quantize);
+    const std::string spread =
+        ranks.data > 1 ? fmt::format(" · dp {} · ep {}", ranks.data, ranks.gpus()) : "";
+    row.words =
+        fmt::format("{} · tp {}{} · {} instance{}{}", at.gpu.id, ranks.tensor, spread, replicas,
+                    replicas == 1 ? "" : "s", quantize.empty() ? "" : " · " + quantize);
     if (checkpoint.is_other) row.words += " · " + checkpoint.name;
     const std::string rounding = rounding_of(*checkpoint.request.config, quantize);
     if (checkpoint.is_other || !quantize.empty()) row.sacrifice = "weights rounded: " + rounding;
-    if (!take_time(row, engine, at, checkpoint, rounding, replicas)) return;
+    if (!take_time(row, {engine, at, ranks, rounding, replicas}, checkpoint)) return;
     if (!rounding.empty() && !rounding.starts_with("fp8") && rounding != "mxfp4")
       say_once(fmt::format("Weights rounded by {} are timed as those of 16 bits.", rounding));
     answer_.plans.push_back(std::move(row));
   }
 
   static PlanRow row_of(const ServeCommand& asked, const ServeAnswer& served,
-                        const ServeEngine& engine, std::int64_t tp) {
+                        const ServeEngine& engine, const ServerRanks& ranks) {
     PlanRow row;
     row.framework = engine.name;
     row.model = asked.model;
-    row.gpus = tp;
+    row.gpus = ranks.gpus();
     row.layout.emplace_back("engine", engine.name);
     for (const auto& option : asked.values)
       if (option.first != "users" && option.first != "context" && option.first != "output")
@@ -275,35 +325,43 @@ class ServePlans {
   }
 
   void say_why_not(PlanRow row, const ServeAnswer& served, std::int64_t each, std::int64_t most) {
-    ++answer_.bounded;
-    const std::string why =
-        served.fits.value_or(false)
-            ? fmt::format("{} users at a time on {} instances", each * most, most)
-            : served.failure;
+    const std::string why = served.fits.value_or(false)
+                                ? fmt::format("{} users at a time on {} instance{}", each * most,
+                                              most, most == 1 ? "" : "s")
+                                : served.failure;
     const bool is_other = row.model != checkpoints_.front().name;
     std::string words = is_other ? row.model + " " : "";
     for (const auto& [name, value] : row.layout) words += fmt::format("--{} {} ", name, value);
     answer_.warnings.push_back(words + (why.empty() ? "does not start" : "holds too few: " + why));
   }
 
+  struct Timed {
+    const ServeEngine& engine;
+    const Available& at;
+    const ServerRanks& ranks;
+    const std::string& rounding;
+    std::int64_t replicas;
+  };
+
   /// False where an estimate is beyond what is allowed.
-  bool take_time(PlanRow& row, const ServeEngine& engine, const Available& at,
-                 Checkpoint& checkpoint, const std::string& rounding, std::int64_t replicas) {
+  bool take_time(PlanRow& row, const Timed& server, Checkpoint& checkpoint) {
+    const auto& [engine, at, ranks, rounding, replicas] = server;
     const auto machine = time::machine_of(at.gpu);
     if (!machine) return true;
-    const Config& config = *checkpoint.request.config;
-    if (!checkpoint.shape) checkpoint.shape = time::model_shape(text_part(config));
-    if (!*checkpoint.shape) return true;
+    const Result<time::ModelShape>& shape = shape_of(checkpoint);
+    if (!shape) return true;
     time::ServeSetup setup;
     const auto* const measured =
         std::ranges::find(time::kMeasuredEngines, engine.name, &time::MeasuredEngine::name);
     if (measured != time::kMeasuredEngines.end()) setup.engine = *measured;
-    take_rounding(setup, config, rounding, at.gpu);
-    setup.tp = row.gpus / replicas;
+    take_rounding(setup, *checkpoint.request.config, rounding, at.gpu);
+    setup.tp = ranks.tensor;
+    setup.dp = ranks.data;
+    if (ranks.data > 1) setup.ep = ranks.gpus();
     setup.input_tokens = load_.context;
     setup.output_tokens = load_.output;
     setup.concurrency = (load_.users + replicas - 1) / replicas;
-    const time::ServeTime t = time::StepClock(**checkpoint.shape, *machine).serve(setup);
+    const time::ServeTime t = time::StepClock(*shape, *machine).serve(setup);
     row.ttft = SecondsRange{t.ttft.low, t.ttft.mid, t.ttft.high};
     row.tpot = SecondsRange{t.tpot.low, t.tpot.mid, t.tpot.high};
     row.tokens_per_second = t.tokens_per_second * static_cast<double>(replicas);
@@ -320,6 +378,7 @@ class ServePlans {
   const Load load_;
   const GpuPrices prices_;
   std::string refused_;
+  int too_few_spread_ = 0;  ///< with several ranks of attention
   PlanAnswer answer_;
 };
 

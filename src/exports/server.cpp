@@ -11,13 +11,20 @@ namespace {
 
 constexpr int kFirstPort = 8000;
 
-bool is_flag(std::string_view option) { return option != "engine" && !is_of_question(option); }
+/// The flags that start the server, and their values; a switch has none.
+NamedValues flags_of(const Server& plan, const PlannedServer& engine) {
+  NamedValues flags;
+  for (const auto& [name, value] : plan.options)
+    if (name != "engine" && !is_of_question(name))
+      flags.emplace_back("--" + name, name == engine.expert_parallel ? "" : value);
+  return flags;
+}
 
 /// One service an instance, each with GPUs of its own.
 std::string compose(const Server& plan, const PlannedServer& engine) {
   std::string words = fmt::format("{} {}", engine.entry, shell_quoted(plan.model));
-  for (const auto& [name, value] : plan.options)
-    if (is_flag(name)) words += fmt::format(" --{} {}", name, shell_quoted(value));
+  for (const auto& [flag, value] : flags_of(plan, engine))
+    words += value.empty() ? " " + flag : fmt::format(" {} {}", flag, shell_quoted(value));
   std::string text = "services:\n";
   for (std::int64_t i = 0; i < plan.instances; ++i) {
     std::string ids;
@@ -47,8 +54,8 @@ Result<Export> export_server(const Server& plan, const Facts& facts) {
     script.word(plan.model);
   else
     script.flag(engine->model_flag, plan.model);
-  for (const auto& [name, value] : plan.options)
-    if (is_flag(name)) script.flag("--" + name, value);
+  for (const auto& [flag, value] : flags_of(plan, *engine))
+    value.empty() ? script.word(flag) : script.flag(flag, value);
   out.launch = script.command();
   out.files.push_back({"run.sh", std::move(script).text(), true});
   out.files.push_back({"compose.yaml", compose(plan, *engine)});

@@ -46,7 +46,7 @@ void write_words(JsonWriter& out, const PlanAnswer& answer) {
 }
 
 /// The tables of --why: of text, a row each.
-void write_tables(JsonWriter& out, const PlanAnswer& answer) {
+void write_plan_tables(JsonWriter& out, const PlanAnswer& answer) {
   out.key("parts");
   out.begin_array();
   for (const PlanTableRow& row : time_by_part(answer.plans)) {
@@ -73,7 +73,7 @@ std::string html(const PlanAnswer& answer) {
   JsonWriter out(JsonWriter::Layout::compact);
   out.begin_object();
   write_words(out, answer);
-  write_tables(out, answer);
+  write_plan_tables(out, answer);
   if (!answer.plans.empty()) write_pipeline(out, answer.plans.front().stages);
   out.key("answer");
   out.raw(json(answer));

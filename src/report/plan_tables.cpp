@@ -36,7 +36,7 @@ std::vector<std::string> parts_of(std::span<const PlanRow> plans) {
   return parts;
 }
 
-PlanReason reason(std::string what, const PlanRow& plan, double more) {
+PlanReason plan_reason(std::string what, const PlanRow& plan, double more) {
   PlanReason said{.what = std::move(what),
                   .layout = fmt::format("{} {}", plan.framework, plan.words),
                   .step = fmt::format("{} a step, {}", seconds_words(plan.step_seconds.mid),
@@ -71,10 +71,10 @@ std::vector<PlanReason> reasons_why_not(const PlanAnswer& answer) {
   const double first = answer.plans.front().step_seconds.mid;
   for (const WhyNot& one : answer.why_not)
     reasons.push_back(
-        reason("faster, but does not fit", one.plan, one.plan.step_seconds.mid / first - 1.0));
+        plan_reason("faster, but does not fit", one.plan, one.plan.step_seconds.mid / first - 1.0));
   for (const ExpectedLayout& one : answer.expected)
     reasons.push_back(
-        reason(one.is_of_all_ranks ? one.what : one.what + " (rank 0)", one.plan, one.more));
+        plan_reason(one.is_of_all_ranks ? one.what : one.what + " (rank 0)", one.plan, one.more));
   return reasons;
 }
 

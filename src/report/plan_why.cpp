@@ -21,7 +21,7 @@ std::string table_row(std::string_view name, const std::vector<std::string>& cel
   return out + "\n";
 }
 
-std::string time_table(const PlanAnswer& answer, std::size_t columns) {
+std::string table_of_parts(const PlanAnswer& answer, std::size_t columns) {
   const auto plans = std::span(answer.plans).first(std::min(columns, answer.plans.size()));
   std::vector<std::string> heads;
   for (std::size_t i = 0; i < plans.size(); ++i) heads.push_back(fmt::format("plan {}", i + 1));
@@ -50,7 +50,7 @@ std::string sentence(const ExpectedLayout& layout) {
 std::string why_text(const PlanAnswer& answer, const PlanLook& look) {
   if (answer.plans.empty() || answer.plans.front().time.empty()) return {};
   const int columns = std::max(1, (look.width - kNameColumn - 2) / kTimeColumn);
-  std::string out = time_table(answer, static_cast<std::size_t>(columns));
+  std::string out = table_of_parts(answer, static_cast<std::size_t>(columns));
   const std::vector<PlanReason> reasons = reasons_why_not(answer);
   if (!reasons.empty()) out += "\nwhy not\n";
   for (const PlanReason& one : reasons) {

@@ -91,6 +91,9 @@ struct FlagNeeds {
 /// How a plan is expressed by an engine's flags, and how the planned server is started.
 struct PlannedServer {
   std::string_view tensor_parallel, length, sequences;  ///< flags, without the dashes
+  /// Ranks of attention with requests of their own, and the switch for whole experts on a rank; "":
+  /// neither is planned.
+  std::string_view data_parallel = {}, expert_parallel = {};
   std::string_view batched_tokens = {};       ///< the tokens of a step; "": the engine's own choice
   std::string_view program, model_flag = {};  ///< "": the model is a word without a flag
   std::string_view image, entry;  ///< a container, and the first words for its entry point

@@ -146,6 +146,8 @@ inline constexpr std::array<FlagNeeds, 1> kNeeds{
 inline constexpr PlannedServer kPlanned{.tensor_parallel = "tensor-parallel-size",
                                         .length = "max-model-len",
                                         .sequences = "max-num-seqs",
+                                        .data_parallel = "data-parallel-size",
+                                        .expert_parallel = "enable-expert-parallel",
                                         .batched_tokens = "max-num-batched-tokens",
                                         .program = "vllm serve",
                                         .image = "vllm/vllm-openai:latest",
