@@ -177,6 +177,8 @@ def without_cusolver_and_its_kind():
     edges = torch.sparse_coo_tensor(torch.tensor([[0, 1, 2], [2, 0, 1]]), torch.ones(3), (3, 3)).cuda()
     wide = torch.randn(3, 4096, device="cuda", requires_grad=True)
     (torch.sparse.mm(edges, wide).sum() + (edges.to_sparse_csr() @ wide).sum()).backward()
+    per_row = torch.func.vmap(lambda row: (row * 2).sum())(torch.randn(4, 8, device="cuda"))
+    expect("a sparse tensor's sum, and one within vmap", (edges.to_sparse_csr().sum().dim(), per_row.shape[0]), (0, 4))
     expect("edges", (edges.coalesce().values().shape[0], wide.grad.shape[0]), (3, 3))
 
 

@@ -184,7 +184,10 @@ class Rules:
     def _is_unknown(self, args):
         """What comes of an unknown first argument is unknown, and nothing is noted where it lies but what has gone."""
         first = args[0] if args else None
-        return type(first) in self._plain and first.is_cuda and first.numel() and not self.known.is_noted(first)
+        try:
+            return type(first) in self._plain and first.is_cuda and first.numel() and not self.known.is_noted(first)
+        except RuntimeError:  # a sparse tensor, or one within a transformation: without a storage
+            return False
 
     def conversion(self, name, real):
         """The same values in another place or type: what is asked for shows in what came out."""
