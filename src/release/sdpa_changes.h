@@ -55,6 +55,8 @@ inline constexpr auto kEagerModels = std::to_array<SdpaModels>({
                 "Attention of gemma2 and vaultgemma is eager: sdpa, which caps no scores, is "
                 "refused."),
      {"gemma2", "vaultgemma"}},
+    {sdpa_since({5, 21, 0}, "Attention of flint is eager: sdpa, which knows no sinks, is refused."),
+     {"flint"}},
 });
 
 }  // namespace memtape::changes

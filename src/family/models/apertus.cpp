@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apertus: Llama with norms on the heads of q and k and an MLP without a gate, whose activation is
-// xIELU with two trained numbers; mirroring transformers 5.17 models/apertus/modular_apertus.py and
+// Apertus and the text model of Apertus 1.5: Llama with norms on the heads of q and k and an MLP
+// without a gate, whose activation is xIELU with two trained numbers; mirroring transformers 5.17 models/apertus/modular_apertus.py and
 // XIELUActivation of activations.py, as Python runs it where the xIELU wheel is not installed.
 #include <optional>
+#include <string>
 
 #include "family/facts.h"
 #include "family/parts/attention_of.h"
@@ -19,14 +20,16 @@ namespace memtape::family {
 namespace {
 
 struct ApertusConfig : DecoderConfig {
-  ApertusConfig(const Config& c, const ModelOptions& options)
+  ApertusConfig(const Config& c, const ModelOptions& options, std::int64_t vocabulary = 131072)
       : DecoderConfig(c, options,
-                      {.vocab_size = 131072, .intermediate_size = 14336, .hidden_act = "silu"}),
-        is_xielu(c.text("hidden_act", "xielu") == "xielu") {
+                      {.vocab_size = vocabulary, .intermediate_size = 14336, .hidden_act = "silu"}),
+        is_xielu(c.text("hidden_act", "xielu") == "xielu"),
+        output_vocab_size(c.optional_dimension("output_vocab_size").value_or(vocab_size)) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     if (c.is_null("rope_parameters")) rope.rope_type = RopeType::llama3;
   }
   bool is_xielu;
+  std::int64_t output_vocab_size;  ///< of the head, which may know text alone (Apertus 1.5)
 };
 
 class XIELUActivation : public nn::Module<XIELUActivation> {
@@ -98,7 +101,16 @@ struct ApertusParts : DecoderParts {
   using Settings = ApertusConfig;
   using DecoderLayer = PreNormDecoderLayer<AttentionOf<NormedThenRotated>, ApertusMLP>;
   using Norm = LlamaRMSNorm;
+  static std::int64_t head_size(const ApertusConfig& c) { return c.output_vocab_size; }
 };
+
+/// Apertus 1.5's text model: a vocabulary that has codes of images and sounds, too.
+ModelPointer build_apertus1p5_text(const Config& c, const ModelOptions& options) {
+  const ApertusConfig config(c, options, 266752);
+  if (config.output_vocab_size > config.vocab_size)
+    c.fail("output_vocab_size", "must be at most vocab_size " + std::to_string(config.vocab_size));
+  return build_checked<DecoderForCausalLM<ApertusParts>>(c, config, options);
+}
 
 ModelPointer build_apertus(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<ApertusParts>>(c, ApertusConfig(c, options), options);
@@ -113,5 +125,12 @@ extern const FamilyFacts kApertus{.model_type = "apertus",
                                   .modeling = kDecoder,
                                   .classifiers = {.tokens = true},
                                   .build = build_apertus};
+
+extern const FamilyFacts kApertus1p5Text{.model_type = "apertus1p5_text",
+                                         .first = {5, 24, 0},
+                                         .ties_head = Known::no,
+                                         .has_bos = Known::yes,
+                                         .modeling = kDecoder,
+                                         .build = build_apertus1p5_text};
 
 }  // namespace memtape::family

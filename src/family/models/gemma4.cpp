@@ -66,17 +66,6 @@ struct Gemma4TextConfig : MoeConfig {
   LayerRopes ropes;
 };
 
-/// The rope of a layer type: proportional ones turn a part of a head and leave zeros for the rest.
-RopeParameters rope_of(const Config& settings, std::int64_t head_dim, RopeType otherwise,
-                       double partial) {
-  RopeParameters rope{.rope_type = rope_type_of(settings, otherwise), .dim = head_dim};
-  partial = settings.number("partial_rotary_factor", partial);
-  if (partial <= 0.0 || partial > 1.0)
-    settings.fail("partial_rotary_factor", "must be above 0 and at most 1");
-  rope.rotated_dim = 2 * static_cast<std::int64_t>(partial * static_cast<double>(head_dim) / 2);
-  return rope;
-}
-
 /// rope_parameters by layer type, in the order of the types' names.
 LayerRopes gemma4_ropes(const Config& c, const Gemma4TextConfig& config) {
   const Config by_type = c.object("rope_parameters");
@@ -84,12 +73,12 @@ LayerRopes gemma4_ropes(const Config& c, const Gemma4TextConfig& config) {
   LayerRopes ropes;
   ropes.types.push_back(
       {LayerType::full_attention,
-       rope_of(by_type.object("full_attention"), config.global_head_dim,
-               none ? RopeType::proportional : RopeType::standard, none ? 0.25 : 1.0)});
+       layer_type_rope(by_type.object("full_attention"), config.global_head_dim,
+                       none ? RopeType::proportional : RopeType::standard, none ? 0.25 : 1.0)});
   if (config.has_sliding_layers())
     ropes.types.push_back(
-        {LayerType::sliding_attention,
-         rope_of(by_type.object("sliding_attention"), config.head_dim, RopeType::standard, 1.0)});
+        {LayerType::sliding_attention, layer_type_rope(by_type.object("sliding_attention"),
+                                                       config.head_dim, RopeType::standard, 1.0)});
   return ropes;
 }
 

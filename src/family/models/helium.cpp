@@ -6,27 +6,11 @@
 #include "family/parts/config_checks.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
+#include "family/parts/rms_norms.h"
 #include "family/parts/rotate_pairs.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
-
-class HeliumRMSNorm : public nn::Module<HeliumRMSNorm> {
- public:
-  HeliumRMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
-      : Module(scope), weight_(scope.parameter("weight", {hidden_size})) {}
-  Tensor forward(const Tensor& x) {
-    const DType input_dtype = x.dtype();
-    Tensor hidden_states = x.to_float();
-    const Tensor variance = hidden_states.pow(2).mean(-1, true);
-    hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-8)));
-    return weight_.to_float().mul(hidden_states).to(input_dtype);
-  }
-
- private:
-  Tensor weight_;
-};
 
 struct HeliumParts : DecoderParts {
   using DecoderLayer =

@@ -81,7 +81,8 @@ struct Lfm2Steps : Qwen3Steps {
 
 class Lfm2ShortConv : public nn::Module<Lfm2ShortConv> {
  public:
-  Lfm2ShortConv(const nn::Scope& scope, const Lfm2LayersConfig& c)
+  template <class Settings>
+  Lfm2ShortConv(const nn::Scope& scope, const Settings& c)
       : Module(scope),
         conv_(scope / "conv", Dims{c.hidden_size, 1, c.conv_kernel}, c.conv_bias),
         in_proj_(scope / "in_proj", c.hidden_size, 3 * c.hidden_size, c.conv_bias),

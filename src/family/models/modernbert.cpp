@@ -397,7 +397,7 @@ class ModernBertClassifier final : public ClassifierHead {
 
   Tensor logits(Tensor& features, const Tensor& attention_mask) override {
     if (task_ == Task::sequence_classification)
-      features = takes_mean_ ? mean(features, attention_mask)
+      features = takes_mean_ ? mean_over_tokens(features, attention_mask)
                              : ghost::indexed_by_colons(features, 1).select(1, 0);
     features = head_(features);
     features = drop_(features);
@@ -405,15 +405,6 @@ class ModernBertClassifier final : public ClassifierHead {
   }
 
  private:
-  static Tensor mean(const Tensor& last_hidden_state, const Tensor& given_mask) {
-    const Tensor attention_mask =
-        given_mask.defined()
-            ? given_mask
-            : ghost::ones({last_hidden_state.size(0), last_hidden_state.size(1)}, DType::boolean);
-    Tensor sum = last_hidden_state.mul(attention_mask.unsqueeze(-1)).sum(1);
-    return std::move(sum).div(attention_mask.sum(1, true));
-  }
-
   Task task_;
   bool takes_mean_;
   ModernBertPredictionHead head_;

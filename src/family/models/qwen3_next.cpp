@@ -10,7 +10,7 @@
 #include "family/caches/key_value_cache.h"
 #include "family/facts.h"
 #include "family/models/gemma.h"
-#include "family/parts/gated_delta_net.h"
+#include "family/parts/delta_net_layer.h"
 #include "family/parts/mamba2_mixer.h"
 #include "family/parts/multimodal_rope.h"
 #include "family/parts/qwen2_moe_block.h"
@@ -77,7 +77,7 @@ struct MoeHybridConfig : HybridConfig<QwenMoeConfig> {
 /// Qwen3's attention behind a gate, which the query's projection gives, too.
 class GatedAttention : public nn::Module<GatedAttention> {
  public:
-  GatedAttention(const nn::Scope& scope, const DecoderConfig& c)
+  GatedAttention(const nn::Scope& scope, const DecoderConfig& c, std::int64_t)
       : Module(scope),
         call_(attention_call(c)),
         head_dim_(c.head_dim),
@@ -121,52 +121,10 @@ class GatedAttention : public nn::Module<GatedAttention> {
   GemmaRMSNorm q_norm_, k_norm_;
 };
 
-template <class Mlp>
-class HybridDecoderLayer : public nn::GradientCheckpointingLayer<HybridDecoderLayer<Mlp>> {
- public:
-  template <class Settings>
-  HybridDecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
-      : nn::GradientCheckpointingLayer<HybridDecoderLayer>(scope),
-        linear_attn_(c.is_linear(layer) ? std::optional<GatedDeltaNet>(
-                                              std::in_place, scope / "linear_attn", c.delta_net)
-                                        : std::nullopt),
-        self_attn_(c.is_linear(layer)
-                       ? std::nullopt
-                       : std::optional<GatedAttention>(std::in_place, scope / "self_attn", c)),
-        mlp_(layer_part<Mlp>(scope / "mlp", c, layer)),
-        input_layernorm_(scope / "input_layernorm", c.hidden_size),
-        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
-
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
-                 const Tensor&) {
-    Tensor residual = x;
-    Tensor hidden_states = input_layernorm_(x);
-    hidden_states = linear_attn_
-                        ? (*linear_attn_)(hidden_states)
-                        : (*self_attn_)(hidden_states, attention_mask, position_embeddings);
-    hidden_states = residual.add(hidden_states);
-
-    residual = hidden_states;
-    hidden_states = post_attention_layernorm_(hidden_states);
-    hidden_states = mlp_(hidden_states);
-    return residual.add(hidden_states);
-  }
-
-  void init_weights() const {
-    if (linear_attn_) linear_attn_->init_weights();
-  }
-
- private:
-  std::optional<GatedDeltaNet> linear_attn_;
-  std::optional<GatedAttention> self_attn_;
-  Mlp mlp_;
-  GemmaRMSNorm input_layernorm_, post_attention_layernorm_;
-};
-
 template <class Config, class Mlp>
 struct Qwen3NextParts : DecoderParts {
   using Settings = Config;
-  using DecoderLayer = HybridDecoderLayer<Mlp>;
+  using DecoderLayer = DeltaNetDecoderLayer<GatedAttention, Mlp, GemmaRMSNorm>;
   using Norm = GemmaRMSNorm;
   static int layer_kind(const Config& c, std::size_t layer) {
     const auto i = static_cast<std::int64_t>(layer);

@@ -11,6 +11,7 @@
 //   transposed_key(k)                      for keys [B, H, S, D] before values are made
 //   heads(q, k)                            for both of them
 //   attend(call, q, k, v, attention_mask)  in place of the attention function
+//   gated(attn_output, x)                  for what is attended, [B, S, H, D], and the layer's input
 //   attended(attn_output)                  before the output projection
 //   finish(attn_output)                    behind it
 //   kOutput                                the output projection's name
@@ -68,7 +69,10 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
         asks_own_rope_ ? (*rotary_emb_)(states.value, position_embeddings.first) : CosSin{};
     [[maybe_unused]] const auto held = rotate(states, asks_own_rope_ ? own : position_embeddings);
     KeyValueCache::update(states.key, states.value);
-    Tensor attn_output = attend(states, attention_mask).reshape(input_shape.with(-1)).contiguous();
+    Tensor attn_output = attend(states, attention_mask);
+    if constexpr (requires { steps_.gated(attn_output, hidden_states); })
+      attn_output = steps_.gated(attn_output, hidden_states);
+    attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
     if constexpr (requires { steps_.attended(attn_output); })
       attn_output = steps_.attended(attn_output);
     attn_output = o_proj_(attn_output);

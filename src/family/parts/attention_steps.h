@@ -28,6 +28,21 @@ struct TakenApartThenRotated : Rotated<rotation> {
   void heads(Tensor&, Tensor&) const {}
 };
 
+/// Normalizes the heads of q and k as each is projected, and rotates only where a layer slides
+/// (Flint, Lara Mini).
+template <class Norm>
+struct RotatedIfSliding {
+  RotatedIfSliding(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+      : norms(scope, c), rotates(c.layer_type(layer) == LayerType::sliding_attention) {}
+  Tensor query_heads(const Tensor& q) { return norms.q_norm(q); }
+  Tensor key_heads(const Tensor& k) { return norms.k_norm(k); }
+  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const {
+    if (rotates) std::tie(q, k) = apply_rotary_pos_emb(q, k, cos_sin);
+  }
+  HeadNorms<Norm> norms;
+  bool rotates;
+};
+
 /// Adds to other steps: clips q, k and v in place if the settings' clips_qkv says so (OLMo, OLMoE).
 template <class Steps>
 struct Clipped : Steps {

@@ -75,6 +75,8 @@ struct DecoderParts {
                                const Tensor& inputs_embeds, const Tensor& position_ids) {
     return create_layer_masks(c, attention_mask, inputs_embeds, position_ids);
   }
+  /// How many tokens the head tells apart.
+  static std::int64_t head_size(const DecoderConfig& c) { return c.vocab_size; }
   /// Runs between the head and the loss.
   static void cap_logits(Tensor&, const DecoderConfig&) {}
 };
@@ -226,7 +228,7 @@ class DecoderForCausalLM : public PretrainedModel {
         model_(root() / (task_ == Task::question_answering ? "transformer" : "model"), config),
         classifier_(GenericClassifier::made(root(), options)),
         lm_head_(root() / output_embeddings(), config.hidden_size,
-                 classifier_ ? classifier_->width() : config.vocab_size,
+                 classifier_ ? classifier_->width() : Parts::head_size(config),
                  classifier_ ? classifier_->has_bias() : config.head_bias) {
     if (config.tie_word_embeddings && !classifier_) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
@@ -250,7 +252,7 @@ class DecoderForCausalLM : public PretrainedModel {
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Parts::cap_logits(logits, config_);
-    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
+    Tensor loss = causal_lm_loss(logits, batch, Parts::head_size(config_), this->model_type);
     return {std::move(loss), std::move(logits)};
   }
   std::vector<std::int64_t> sliding_windows() const override {

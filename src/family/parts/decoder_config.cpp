@@ -2,7 +2,6 @@
 #include "family/parts/decoder_config.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "family/parts/activations.h"
@@ -20,6 +19,34 @@ std::int64_t head_dim_of(const Config& c, const DecoderDefaults& defaults, std::
   if (hidden < heads)
     c.fail("num_attention_heads", "must be at most hidden_size " + std::to_string(hidden));
   return std::max<std::int64_t>(hidden / heads, 1);
+}
+
+/// config.layer_types, or `otherwise(layer)` if the key is absent; layers called `other` have none.
+template <class Otherwise>
+MixedLayerTypes types_by_name(const Config& c, std::int64_t layers, std::string_view other,
+                              const Otherwise& otherwise) {
+  std::vector<std::string_view> known{"full_attention", "sliding_attention"};
+  if (!other.empty()) known.push_back(other);
+  MixedLayerTypes types;
+  const std::vector<std::string> named = c.texts("layer_types");
+  if (!named.empty() && named.size() != static_cast<std::size_t>(layers))
+    c.fail("layer_types", "must name " + std::to_string(layers) + " layers, names " +
+                              std::to_string(named.size()));
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at >= named.size()) {
+      types.push_back(otherwise(i));
+      continue;
+    }
+    if (std::find(known.begin(), known.end(), named[at]) == known.end())
+      c.fail("layer_types", "unknown type \"" + named[at] + "\", " + suggestion(named[at], known));
+    if (named[at] == other)
+      types.emplace_back();
+    else
+      types.push_back(named[at] == known[1] ? LayerType::sliding_attention
+                                            : LayerType::full_attention);
+  }
+  return types;
 }
 
 }  // namespace
@@ -59,26 +86,21 @@ std::vector<std::int64_t> sliding_windows(const DecoderConfig& config) {
   return windows;
 }
 
+std::vector<LayerType> attending_types(const MixedLayerTypes& types) {
+  std::vector<LayerType> attending;
+  for (const std::optional<LayerType>& type : types)
+    attending.push_back(type.value_or(LayerType::full_attention));
+  return attending;
+}
+
+MixedLayerTypes read_mixed_layer_types(const Config& c, std::int64_t layers, std::string_view other,
+                                       std::optional<LayerType> (*otherwise)(std::int64_t layer)) {
+  return types_by_name(c, layers, other, otherwise);
+}
+
 std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
                                         LayerType (*otherwise)(std::int64_t layer)) {
-  constexpr std::array<std::string_view, 2> kKnown{"full_attention", "sliding_attention"};
-  std::vector<LayerType> types;
-  const std::vector<std::string> named = c.texts("layer_types");
-  if (!named.empty() && named.size() != static_cast<std::size_t>(layers))
-    c.fail("layer_types", "must name " + std::to_string(layers) + " layers, names " +
-                              std::to_string(named.size()));
-  for (std::int64_t i = 0; i < layers; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (at >= named.size()) {
-      types.push_back(otherwise(i));
-      continue;
-    }
-    if (named[at] != kKnown[0] && named[at] != kKnown[1])
-      c.fail("layer_types", "unknown type \"" + named[at] + "\", " + suggestion(named[at], kKnown));
-    types.push_back(named[at] == kKnown[1] ? LayerType::sliding_attention
-                                           : LayerType::full_attention);
-  }
-  return types;
+  return attending_types(types_by_name(c, layers, {}, otherwise));
 }
 
 void read_sliding_pattern(const Config& c, DecoderConfig& config, std::int64_t every,

@@ -67,6 +67,15 @@ std::vector<std::int64_t> sliding_windows(const DecoderConfig& config);
 std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
                                         LayerType (*otherwise)(std::int64_t layer));
 
+/// The same for models some of whose layers do not attend: these have none of the types, and are
+/// called `other`.
+using MixedLayerTypes = std::vector<std::optional<LayerType>>;
+MixedLayerTypes read_mixed_layer_types(const Config& c, std::int64_t layers, std::string_view other,
+                                       std::optional<LayerType> (*otherwise)(std::int64_t layer));
+
+/// The types of the layers that attend; the others count as full attention.
+std::vector<LayerType> attending_types(const MixedLayerTypes& types);
+
 /// The rule of Cohere 2 and AFMoE: each `every`th layer attends to everything, the others to a
 /// window, which is `window` unless the configuration names one. Both masks are made.
 void read_sliding_pattern(const Config& c, DecoderConfig& config, std::int64_t every,

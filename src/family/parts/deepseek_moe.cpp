@@ -99,7 +99,7 @@ Routing route_by_groups(Tensor router_logits, const Tensor& scores, Tensor score
     denominator = topk_weights.sum(-1, true).add(1e-20);
     ghost::div_(topk_weights, denominator);
   }
-  topk_weights = topk_weights.mul(2.0);
+  if (c.scales_weights) topk_weights = topk_weights.mul(2.0);
   return {std::move(router_logits), std::move(topk_weights), std::move(topk_indices)};
 }
 

@@ -22,6 +22,7 @@ struct DeepseekMoeConfig : MoeConfig {
                topk_group = 1;  ///< experts come in groups, of which a token sees the best
   bool limits_groups = false;
   bool float32_correction_bias = false;  ///< else router_dtype
+  bool scales_weights = true;  ///< by routed_scaling_factor; else what the experts give (Beam)
 
   bool has_experts(std::int64_t layer) const { return layer >= first_k_dense_replace; }
   /// Reads n_group and topk_group.

@@ -3,10 +3,20 @@
 
 #include <utility>
 
+#include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::family {
+
+Tensor mean_over_tokens(const Tensor& last_hidden_state, const Tensor& given_mask) {
+  const Tensor attention_mask =
+      given_mask.defined()
+          ? given_mask
+          : ghost::ones({last_hidden_state.size(0), last_hidden_state.size(1)}, DType::boolean);
+  Tensor sum = last_hidden_state.mul(attention_mask.unsqueeze(-1)).sum(1);
+  return std::move(sum).div(attention_mask.sum(1, true));
+}
 
 ClassifierWidths classifier_widths(const ModelOptions& options, std::int64_t hidden_size,
                                    double hidden_dropout_prob) {

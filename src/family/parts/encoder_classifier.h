@@ -27,6 +27,10 @@ class ClassifierHead {
   virtual ModelOutput output(Tensor logits, const Batch& batch);
 };
 
+/// The mean of [B, S, H] over the tokens that are there, where a model makes a mask if it got none
+/// (ModernBERT, UltraBERT).
+Tensor mean_over_tokens(const Tensor& last_hidden_state, const Tensor& given_mask);
+
 struct ClassifierWidths {
   std::int64_t hidden_size, num_labels;
   double dropout;

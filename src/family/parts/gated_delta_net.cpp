@@ -178,10 +178,10 @@ std::optional<nn::Linear> projection(bool wanted, const nn::Scope& scope, const 
 }  // namespace
 
 GatedDeltaNetConfig::GatedDeltaNetConfig(const Config& c, std::int64_t hidden,
-                                         const nn::Activation& act)
+                                         const nn::Activation& act, const DeltaNetHeads& heads)
     : hidden_size(hidden),
-      num_k_heads(c.dimension("linear_num_key_heads", 16)),
-      num_v_heads(c.dimension("linear_num_value_heads", 32)),
+      num_k_heads(c.dimension("linear_num_key_heads", heads.keys)),
+      num_v_heads(c.dimension("linear_num_value_heads", heads.values)),
       head_k_dim(c.dimension("linear_key_head_dim", 128)),
       head_v_dim(c.dimension("linear_value_head_dim", 128)),
       conv_kernel_size(c.dimension("linear_conv_kernel_dim", 4)),
@@ -189,15 +189,18 @@ GatedDeltaNetConfig::GatedDeltaNetConfig(const Config& c, std::int64_t hidden,
   check_divides(c, "linear_num_key_heads", num_k_heads, num_v_heads);
 }
 
-NormThenGate::NormThenGate(const nn::Scope& scope, std::int64_t size)
-    : Module(scope), weight_(scope.parameter("weight", {size})) {}
+NormThenGate::NormThenGate(const nn::Scope& scope, std::int64_t size, bool weighs_in_float32)
+    : Module(scope),
+      weighs_in_float32_(weighs_in_float32),
+      weight_(scope.parameter("weight", {size})) {}
 
 Tensor NormThenGate::forward(const Tensor& x, const Tensor& gate) {
   const DType input_dtype = x.dtype();
   Tensor hidden_states = x.to_float();
   const Tensor variance = hidden_states.pow(2).mean(-1, true);
   hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
-  hidden_states = weight_.mul(hidden_states.to(input_dtype));
+  hidden_states = weighs_in_float32_ ? weight_.to_float().mul(hidden_states)
+                                     : weight_.mul(hidden_states.to(input_dtype));
   hidden_states = hidden_states.mul(ghost::silu(gate.to_float()));
   return hidden_states.to(input_dtype);
 }
@@ -213,7 +216,7 @@ GatedDeltaNet::GatedDeltaNet(const nn::Scope& scope, const GatedDeltaNetConfig& 
       dt_bias_(scope.parameter("dt_bias", {c.num_v_heads})),
       uniform_(ghost::zeros({c.num_v_heads}, scope.dtype())),
       a_log_(scope.parameter("A_log", {c.num_v_heads})),
-      norm_(scope / "norm", c.head_v_dim),
+      norm_(scope / "norm", c.head_v_dim, c.weighs_in_float32),
       out_proj_(scope / "out_proj", c.value_dim(), c.hidden_size, false),
       in_proj_qkv_(
           projection(!c.joint_projections, scope, "in_proj_qkv", {c.hidden_size, c.conv_dim()})),

@@ -14,13 +14,20 @@
 
 namespace memtape::family {
 
+/// How many heads a configuration class has where a file is silent.
+struct DeltaNetHeads {
+  std::int64_t keys = 16, values = 32;
+};
+
 struct GatedDeltaNetConfig {
   /// Reads the keys linear_*.
-  GatedDeltaNetConfig(const Config& c, std::int64_t hidden, const nn::Activation& act);
+  GatedDeltaNetConfig(const Config& c, std::int64_t hidden, const nn::Activation& act,
+                      const DeltaNetHeads& heads = {});
 
   std::int64_t hidden_size, num_k_heads, num_v_heads, head_k_dim, head_v_dim, conv_kernel_size;
   nn::Activation activation;
   bool joint_projections = false;  ///< q, k, v and z in one, b and a in one (Qwen3-Next)
+  bool weighs_in_float32 = false;  ///< the gated norm's weight before the cast back (Lara Mini)
 
   std::int64_t key_dim() const { return num_k_heads * head_k_dim; }
   std::int64_t value_dim() const { return num_v_heads * head_v_dim; }
@@ -28,13 +35,15 @@ struct GatedDeltaNetConfig {
   std::int64_t heads_per_key() const { return num_v_heads / num_k_heads; }
 };
 
-/// Qwen3NextRMSNormGated: the norm before the gate.
+/// Qwen3NextRMSNormGated: the norm before the gate; Glm5NextTextRMSNormGated, which weighs in
+/// float32.
 class NormThenGate : public nn::Module<NormThenGate> {
  public:
-  NormThenGate(const nn::Scope& scope, std::int64_t size);
+  NormThenGate(const nn::Scope& scope, std::int64_t size, bool weighs_in_float32 = false);
   Tensor forward(const Tensor& x, const Tensor& gate);
 
  private:
+  bool weighs_in_float32_;
   Tensor weight_;
 };
 

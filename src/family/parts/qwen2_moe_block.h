@@ -72,8 +72,35 @@ class SharedExpertMoeBlock : public nn::Module<SharedExpertMoeBlock> {
   nn::Linear shared_expert_gate_;
 };
 
+/// FlintSparseMoeBlock: a shared expert without a gate, whose settings say how wide it is. The
+/// family's router is made with (scope, settings).
+template <class Router>
+class UngatedSharedExpertMoeBlock : public nn::Module<UngatedSharedExpertMoeBlock<Router>> {
+ public:
+  template <class Settings>
+  UngatedSharedExpertMoeBlock(const nn::Scope& scope, const Settings& c)
+      : nn::Module<UngatedSharedExpertMoeBlock>(scope),
+        experts_(scope / "experts", c),
+        gate_(scope / "gate", c),
+        shared_expert_(scope / "shared_expert",
+                       with_intermediate_size(c, c.shared_expert_intermediate_size)) {}
+
+  Tensor forward(const Tensor& x) {
+    const Tensor hidden_states = x.view({-1, x.size(-1)});
+    const Routing routing = gate_(hidden_states);
+    Tensor final_hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    final_hidden_states = final_hidden_states.add(shared_expert_(hidden_states));
+    return final_hidden_states.reshape(x.sizes());
+  }
+
+ private:
+  Experts experts_;
+  Router gate_;
+  LlamaMLP shared_expert_;
+};
+
 /// `self.mlp`: a block of experts or, in some layers, an MLP.
-template <class SparseMoeBlock>
+template <class SparseMoeBlock, class Dense = LlamaMLP>
 class MaybeSparseMlp {
  public:
   template <class Settings>
@@ -87,7 +114,7 @@ class MaybeSparseMlp {
 
  private:
   std::optional<SparseMoeBlock> sparse_;
-  std::optional<LlamaMLP> dense_;
+  std::optional<Dense> dense_;
 };
 
 }  // namespace memtape::family

@@ -18,6 +18,16 @@ class Olmo2RMSNorm : public nn::Module<Olmo2RMSNorm> {
   Tensor weight_;
 };
 
+/// Weighs in float32 (Helium, Lara Mini).
+class HeliumRMSNorm : public nn::Module<HeliumRMSNorm> {
+ public:
+  HeliumRMSNorm(const nn::Scope& scope, std::int64_t hidden_size);
+  Tensor forward(const Tensor& x);
+
+ private:
+  Tensor weight_;
+};
+
 /// x / rms(x): Llama4TextL2Norm._norm, and Llama4TextRMSNorm's.
 Tensor l2_norm(const Tensor& x);
 

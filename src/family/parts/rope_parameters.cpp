@@ -126,6 +126,16 @@ RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, cons
   return rope;
 }
 
+RopeParameters layer_type_rope(const Config& settings, std::int64_t head_dim, RopeType otherwise,
+                               double partial) {
+  RopeParameters rope{.rope_type = rope_type_of(settings, otherwise), .dim = head_dim};
+  partial = settings.number("partial_rotary_factor", partial);
+  if (partial <= 0.0 || partial > 1.0)
+    settings.fail("partial_rotary_factor", "must be above 0 and at most 1");
+  rope.rotated_dim = 2 * static_cast<std::int64_t>(partial * static_cast<double>(head_dim) / 2);
+  return rope;
+}
+
 LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
                        std::span<const LayerType> layer_types) {
   const Config by_type = config.object("rope_parameters");

@@ -55,6 +55,11 @@ struct LayerRopes {
 LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
                        std::span<const LayerType> layer_types);
 
+/// The rope of one layer type, whose settings may name less than its type and the part of a head
+/// that it turns: proportional ones turn a part and leave zeros for the rest (Gemma 4, LFM3).
+RopeParameters layer_type_rope(const Config& settings, std::int64_t head_dim, RopeType otherwise,
+                               double partial);
+
 /// The inverse frequencies of the type: [dim / 2] float32.
 Tensor compute_inv_freq(const RopeParameters& rope);
 

@@ -26,9 +26,10 @@ double scaling_of(const LoraRecipe& recipe) { return recipe.scales ? 2.0 : 1.0; 
 /// _MODEL_TO_CONVERSION_PATTERN (transformers/conversion_mapping.py) with peft's own addition.
 constexpr auto kLikeMixtral = std::to_array<std::string_view>({"mixtral", "minimax_m2"});
 constexpr auto kLikeQwen2Moe = std::to_array<std::string_view>(
-    {"afmoe", "cohere2_moe", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe",
-     "exaone_moe", "flex_olmo", "glm4_moe", "glm4_moe_lite", "glm4v_moe", "glm_moe_dsa",
-     "hunyuan_v1_moe", "mellum", "olmoe", "qwen3_moe", "qwen3_next", "solar_open"});
+    {"afmoe",      "beam",         "cohere2_moe",    "deepseek_v2", "deepseek_v3", "deepseek_v32",
+     "dots1",      "ernie4_5_moe", "exaone_moe",     "flex_olmo",   "glm4_moe",    "glm4_moe_lite",
+     "glm4v_moe",  "glm_moe_dsa",  "hunyuan_v1_moe", "mellum",      "olmoe",       "qwen3_moe",
+     "qwen3_next", "sarvam_mla",   "solar_open"});
 
 /// _MOE_TARGET_MODULE_MAPPING: the names of the layers that are parts of tensors now.
 struct OldNames {

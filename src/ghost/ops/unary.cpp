@@ -12,9 +12,30 @@ Tensor one_like(const char* name, const In& self) {
   return empty_like(*self, self->dtype());
 }
 
+/// grad * self.sgn()
+struct AbsBackward0 final : Node {
+  AbsBackward0() : Node("AbsBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor x = self.unpack();
+    if (wants(0)) out[0] = in[0].mul(sgn(x));
+  }
+  void release() override { self.reset(); }
+  Saved self;
+};
+
 }  // namespace
 
-Tensor abs(const In& self) { return one_like("abs", self); }
+Tensor abs(const In& self) {
+  Op op("abs", {&self});
+  Ptr<AbsBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<AbsBackward0>({&*self});
+    node->self.keep(*self);
+  }
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
 Tensor sign(const In& self) { return one_like("sign", self); }
 Tensor sgn(const In& self) { return one_like("sgn", self); }
 Tensor floor(const In& self) { return one_like("floor", self); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one tensor through which no gradient flows in the programs that are modelled. Each
-// gives one new tensor like its operand (aten/src/ATen/native/UnaryOps.cpp). The functions that
-// have gradients are in pointwise.h.
+// Functions of one tensor through which, but for abs, no gradient flows in the programs that are
+// modelled. Each gives one new tensor like its operand (aten/src/ATen/native/UnaryOps.cpp). The
+// other functions that have gradients are in pointwise.h.
 #pragma once
 
 #include "ghost/tensor.h"
