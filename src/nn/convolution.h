@@ -14,6 +14,9 @@ class Convolution : public Module<Convolution> {
       : Module(scope),
         weight(scope.parameter("weight", weight_sizes)),
         bias(has_bias ? scope.parameter("bias", {weight_sizes[0]}) : Tensor()) {}
+  /// Without a bias, in a dtype of its own.
+  Convolution(const Scope& scope, const Dims& weight_sizes, DType dtype)
+      : Module(scope), weight(scope.parameter("weight", weight_sizes, dtype)) {}
 
   Tensor weight, bias;
 };

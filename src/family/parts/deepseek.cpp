@@ -10,6 +10,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/copy_into.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
 #include "release/transformers_5_changes.h"
 
 namespace memtape::family {
@@ -119,7 +120,9 @@ std::pair<Tensor, Tensor> LatentProjections::joined(const ExpandedLatent& heads,
 
 LatentAttention::LatentAttention(const nn::Scope& scope, const DeepseekConfig& c,
                                  LatentRotation rotate, QueryScaling scale)
-    : Module(scope), call_(attention_call(c)), rotate_(rotate), scale_(scale), latent_(scope, c) {}
+    : Module(scope), call_(attention_call(c)), rotate_(rotate), scale_(scale), latent_(scope, c) {
+  if (c.gates_heads) g_proj_.emplace(scope / "g_proj", c.hidden_size, c.num_attention_heads, false);
+}
 
 Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
                                 const CosSin& position_embeddings) {
@@ -137,6 +140,11 @@ Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& atten
   if (!caches_latent) KeyValueCache::update(key_states, value_states);
   Tensor attn_output =
       attention_interface(call_, query_states, key_states, value_states, attention_mask);
+  Tensor gate;
+  if (g_proj_) {
+    gate = ghost::sigmoid((*g_proj_)(hidden_states).to_float()).to(hidden_states.dtype());
+    attn_output = attn_output.mul(gate.unsqueeze(-1));
+  }
   attn_output = attn_output.reshape(hidden_states.sizes().leading().with(-1)).contiguous();
   return latent_.project_output(attn_output);
 }

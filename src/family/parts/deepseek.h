@@ -19,6 +19,7 @@ struct DeepseekConfig : DeepseekMoeConfig {
   std::int64_t kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, v_head_dim;
   std::optional<std::int64_t> q_lora_rank;
   bool rope_interleave = true;
+  bool gates_heads = false;  ///< what each head attends to is scaled by a gate (Ling 3)
 
   std::int64_t qk_head_dim() const { return qk_nope_head_dim + qk_rope_head_dim; }
 };
@@ -83,6 +84,7 @@ class LatentAttention : public nn::Module<LatentAttention> {
   LatentRotation rotate_;
   QueryScaling scale_;
   LatentProjections latent_;
+  std::optional<nn::Linear> g_proj_;
 };
 
 /// The family's attention, which rotates as `Rotate` says.

@@ -38,6 +38,16 @@ Tensor l2norm(const Tensor& x) {
   return x.mul(inv_norm);
 }
 
+void invert_row_by_row(Tensor& attn, Tensor& row, Tensor& sub) {
+  for (std::int64_t i = 1; i < kRowsChunk; ++i) {
+    row = attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i).clone();
+    sub = attn.slice(-2, 0, i).slice(-1, 0, i).clone();
+    const Tensor sum = row.add(row.unsqueeze(-1).mul(sub).sum(-2));
+    ghost::copy_into(attn, attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i), sum);
+  }
+  attn = attn.add(ghost::zeros({kRowsChunk, kRowsChunk}, attn.dtype()));  // torch.eye
+}
+
 void DeltaRuleByRows::prepare() {
   query = l2norm(query);
   key = l2norm(key);
@@ -66,13 +76,7 @@ void DeltaRuleByRows::solve_rows() {
   g = ghost::cumsum(g, -1);
   decay_mask = ghost::tril(ghost::exp(ghost::tril(g.unsqueeze(-1).sub(g.unsqueeze(-2)))));
   attn = ghost::masked_fill(k_beta.matmul(key.transpose(-1, -2)).mul(decay_mask), mask, 0).neg();
-  for (std::int64_t i = 1; i < kRowsChunk; ++i) {
-    row = attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i).clone();
-    sub = attn.slice(-2, 0, i).slice(-1, 0, i).clone();
-    const Tensor sum = row.add(row.unsqueeze(-1).mul(sub).sum(-2));
-    ghost::copy_into(attn, attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i), sum);
-  }
-  attn = attn.add(ghost::zeros({kRowsChunk, kRowsChunk}, attn.dtype()));  // torch.eye
+  invert_row_by_row(attn, row, sub);
   value = attn.matmul(v_beta);
   k_cumdecay = attn.matmul(k_beta.mul(ghost::exp(g).unsqueeze(-1)));
 }

@@ -26,6 +26,10 @@ struct DeltaRuleByRows {
                 attn_inter = {};
 };
 
+/// Inverts a chunk's triangular system [..., C, C] row by row in place, adds the identity and leaves
+/// the last row and what is above it in the caller's locals.
+void invert_row_by_row(ghost::Tensor& attn, ghost::Tensor& row, ghost::Tensor& sub);
+
 /// l2norm(x, dim=-1, eps=1e-6)
 ghost::Tensor l2norm(const ghost::Tensor& x);
 
