@@ -496,6 +496,46 @@ constexpr std::array kSpecials{
         "gemma2",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
+    Special{
+        "flint",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "num_experts": 8,
+                         "num_experts_per_tok": 2, "moe_intermediate_size": 64, "mlp_only_layers": [],
+                         "shared_expert_intermediate_size": 64, "sliding_window": 16)"},
+    Special{"lara_mini",
+            R"("vocab_size": 512, "hidden_size": 128, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+                         "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+                         "linear_key_head_dim": 16, "linear_value_head_dim": 16, "num_experts": 8,
+                         "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+                         "shared_expert_intermediate_size": 64, "sliding_window": 16)"},
+    Special{
+        "lfm3",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "sliding_window": 16)"},
+    Special{
+        "ultrabert",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "prediction_head_size": 64, "sliding_window": 16)"},
+    Special{
+        "dory",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+                         "n_input_layers": 2, "n_output_layers": 2, "sliding_window": 16)"},
+    Special{
+        "beam",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "num_experts": 8,
+                         "num_experts_per_tok": 2, "moe_intermediate_size": 64, "n_group": 4, "topk_group": 2,
+                         "mlp_layer_types": ["sparse", "sparse", "sparse", "sparse", "sparse", "sparse", "sparse", "sparse"],
+                         "sliding_window": 16)"},
+    Special{
+        "bailing_hybrid",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16, "num_experts_per_tok": 2,
+                         "num_local_experts": 8, "n_group": 4, "topk_group": 2, "moe_intermediate_size": 64,
+                         "first_k_dense_replace": 0, "layer_group_size": 4, "kv_lora_rank": 32,
+                         "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32)"},
 };
 
 SmallModel small_model(const family::FamilyFacts& family) {
