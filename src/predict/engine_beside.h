@@ -7,9 +7,10 @@
 
 #include "mesh/device_setup.h"
 #include "outcome/prediction.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
+
+struct TrainRecipe;
 
 /// Nothing where there is none, or the device's memory is not known.
 std::optional<OutsideMemory> engine_beside(const TrainRecipe& recipe, const DeviceSetup& device);
