@@ -143,7 +143,8 @@ std::unique_ptr<ServedModel> make_bert(const Place& place) {
 
 bool encodes_text(const Config& config) {
   constexpr auto kEncoders = std::to_array<std::string_view>(
-      {"BertModel", "RobertaModel", "RobertaForMaskedLM", "XLMRobertaModel",
+      {"ModernBertModel", "ModernBertForSequenceClassification", "ModernBertForTokenClassification",
+       "BertModel", "RobertaModel", "RobertaForMaskedLM", "XLMRobertaModel",
        "BertForSequenceClassification", "BertForTokenClassification",
        "RobertaForSequenceClassification", "RobertaForTokenClassification",
        "XLMRobertaForSequenceClassification", "XLMRobertaForTokenClassification"});

@@ -12,6 +12,7 @@
 #include "framework/vllm/models/hybrid.h"
 #include "framework/vllm/models/llama4.h"
 #include "framework/vllm/models/model.h"
+#include "framework/vllm/models/modernbert.h"
 #include "framework/vllm/models/moe.h"
 #include "framework/vllm/models/transformers_backend.h"
 
@@ -97,6 +98,9 @@ constexpr std::array kModels{
     ModelRow{"BertModel", make_bert},
     ModelRow{"BertForSequenceClassification", make_bert},
     ModelRow{"BertForTokenClassification", make_bert},
+    ModelRow{"ModernBertModel", make_modernbert},
+    ModelRow{"ModernBertForSequenceClassification", make_modernbert},
+    ModelRow{"ModernBertForTokenClassification", make_modernbert},
     ModelRow{"RobertaModel", make_bert},
     ModelRow{"RobertaForMaskedLM", make_bert},
     ModelRow{"RobertaForSequenceClassification", make_bert},
