@@ -74,7 +74,10 @@ std::string id_named(std::string name) {
   std::string id = known_name(name);
   const std::size_t between = name.find_first_of("_.");  // "Qwen_Qwen3-8B", "Qwen.Qwen3-8B"
   if (!id.empty() || between == std::string::npos) return id;
-  return known_name(name.replace(between, 1, "/"));
+  std::string dotted = name;  // "Qwen2_5-7B"
+  std::ranges::replace(dotted, '_', '.');
+  id = known_name(dotted);
+  return id.empty() ? known_name(name.replace(between, 1, "/")) : id;
 }
 
 }  // namespace
