@@ -41,8 +41,10 @@ std::int64_t patches_of_token(const Config& config, const Config& vision, std::i
 
 void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& recipe) {
   const Config vision = config.object("vision_config");
-  if (std::ranges::find(recipe.assumed, family::kImagesLeftOut) == recipe.assumed.end() ||
-      vision.keys().empty())
+  const auto leaves_out = [](const std::vector<std::string>& said) {
+    return std::ranges::find(said, family::kImagesLeftOut) != said.end();
+  };
+  if ((!leaves_out(recipe.assumed) && !leaves_out(recipe.not_modelled)) || vision.keys().empty())
     return;
   // In one layer queries, keys, values, their product, the norms and the MLP's inner states; of
   // attention without a kernel for its mask the scores in float32, with the mask and normalized.

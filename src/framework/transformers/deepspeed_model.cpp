@@ -113,9 +113,9 @@ namespace {
 /// DeepSpeed (defragment of zero/utils.py) joins what is trained if it is of one dtype.
 Result<void> check_zero3_adapters(const TrainRecipe& recipe) {
   const LoraRecipe& lora = *recipe.lora;
-  if (lora.use_dora || lora.lora_bias)
-    return unsupported("DoRA and biases of adapters over ZeRO 3 are not modelled", "--peft",
-                       R"("use_dora": false, "lora_bias": false)");
+  if (lora.lora_bias)
+    return unsupported("biases of adapters over ZeRO 3 are not modelled", "--peft",
+                       R"("lora_bias": false)");
   const bool trains_more =
       !lora.modules_to_save.empty() || lora.trained_biases != LoraRecipe::Biases::none;
   if (!trains_more) return {};

@@ -89,6 +89,11 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     recipe.not_modelled.push_back(std::move(why));
     trainer_of(recipe).lora_kernels = {};
   }
+  if (recipe.program.trains_preferences() && runs_deepspeed(recipe))
+    recipe.not_modelled.emplace_back(
+        "LLaMA-Factory's trainer of preferences over DeepSpeed has not been laid beside a run");
+  if (recipe.lora && recipe.lora->use_dora && runs_deepspeed(recipe) && cuts_parameters(recipe))
+    recipe.not_modelled.emplace_back("DoRA over ZeRO 3 has not been laid beside a run");
   leave_images_out(recipe);
   if (!recipe.weights) recipe.weights = loaded_dtype(config);
   return recipe;

@@ -216,9 +216,9 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine) return fine;
   const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
   if (!dp) return tl::unexpected(dp.error());
-  if (recipe.program.trains_preferences() && (trainer_of(recipe).fsdp || runs_deepspeed(recipe)))
-    return unsupported("LLaMA-Factory's trainer of preferences is modelled on one GPU and over DDP",
-                       trainer_of(recipe).fsdp ? "--fsdp" : "--deepspeed", "leave it out");
+  if (recipe.program.trains_preferences() && trainer_of(recipe).fsdp)
+    return unsupported("LLaMA-Factory's trainer of preferences is not modelled over FSDP", "--fsdp",
+                       "leave it out, or --deepspeed");
   if (recipe.layout.gpus > 1 && (recipe.program.is_kto() || recipe.program.trains_value_head()))
     return unsupported("LLaMA-Factory's stages kto and rm are modelled on one GPU", "--gpus", "1");
   if (recipe.layout.gpus > 1 && trainer_of(recipe).grpo && trainer_of(recipe).fsdp)
