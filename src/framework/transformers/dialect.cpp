@@ -11,13 +11,13 @@
 #include "framework/transformers/axolotl/lora_kernels.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
-#include "framework/transformers/images_left_out.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer.h"
 #include "framework/transformers/trainer_recipe.h"
 #include "framework/transformers/trl/settle.h"
+#include "framework/transformers/unrecorded.h"
 #include "model/stored_dtype.h"
 
 namespace memtape::transformers {
@@ -89,12 +89,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     recipe.not_modelled.push_back(std::move(why));
     trainer_of(recipe).lora_kernels = {};
   }
-  if (recipe.program.trains_preferences() && runs_deepspeed(recipe))
-    recipe.not_modelled.emplace_back(
-        "LLaMA-Factory's trainer of preferences over DeepSpeed has not been laid beside a run");
-  if (recipe.lora && recipe.lora->use_dora && runs_deepspeed(recipe) && cuts_parameters(recipe))
-    recipe.not_modelled.emplace_back("DoRA over ZeRO 3 has not been laid beside a run");
-  leave_images_out(recipe);
+  note_unrecorded(recipe);
   if (!recipe.weights) recipe.weights = loaded_dtype(config);
   return recipe;
 }
