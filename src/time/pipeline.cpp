@@ -244,18 +244,24 @@ std::int64_t Pipeline::rank_of(std::int64_t chunk) const {
   return chunk % ranks;
 }
 
+std::int64_t followed_micro_batches(const Pipeline& p) {
+  const std::int64_t enough = 2 * p.ranks + p.micro_batches % p.ranks;
+  return is_v(p.schedule) ? p.micro_batches : std::min(p.micro_batches, enough);
+}
+
+double waits_of_another(const Pipeline& p) {
+  return p.overlaps_sends ? 0 : 2 * p.send * static_cast<double>(p.chunks_per_rank);
+}
+
 PipelineTime run_pipeline(const Pipeline& p, bool slots) {
-  const std::int64_t round = p.ranks;
-  const std::int64_t enough = 2 * round + p.micro_batches % round;
-  if (slots || is_v(p.schedule) || p.micro_batches <= enough) return run_all(p, slots);
+  const std::int64_t followed = followed_micro_batches(p);
+  if (slots || p.micro_batches == followed) return run_all(p, slots);
   Pipeline shorter = p;
-  shorter.micro_batches = enough;
+  shorter.micro_batches = followed;
   PipelineTime time = run_all(shorter, false);
-  // From there on the slowest rank never waits: each micro-batch costs what it does for it.
-  const auto more = static_cast<double>(p.micro_batches - enough);
-  const double one = time.busy / static_cast<double>(enough);
-  const double waits = p.overlaps_sends ? 0 : 2 * p.send * static_cast<double>(p.chunks_per_rank);
-  time.seconds += more * (one + waits);
+  const auto more = static_cast<double>(p.micro_batches - followed);
+  const double one = time.busy / static_cast<double>(followed);
+  time.seconds += more * (one + waits_of_another(p));
   time.busy += more * one;
   return time;
 }

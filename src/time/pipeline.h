@@ -40,5 +40,9 @@ struct PipelineTime {
 /// Runs the schedule. If there are more micro-batches than are needed to reach the steady state,
 /// the others are not run one by one: the steady state repeats.
 PipelineTime run_pipeline(const Pipeline& pipeline, bool slots = false);
+/// How many are run.
+std::int64_t followed_micro_batches(const Pipeline& pipeline);
+/// From there on the slowest rank never waits but for the messages of each further micro-batch.
+double waits_of_another(const Pipeline& pipeline);
 
 }  // namespace memtape::time

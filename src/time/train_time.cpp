@@ -21,6 +21,16 @@ constexpr double kHostOfGraph = 0.1;
 constexpr double kShareOfHost = 0.5;
 constexpr double kShareOfPcie = 0.8;
 
+/// Whether the layers from `first` to before `last` are of one kind.
+bool are_alike(const ModelShape& shape, std::int64_t first, std::int64_t last) {
+  std::int64_t at = 0;
+  for (const LayerShape& layer : shape.layers) {
+    if (first >= at && last <= at + layer.count) return true;
+    at += layer.count;
+  }
+  return false;
+}
+
 /// Adapters are about so much of a model: their messages and their optimizer hardly count.
 constexpr double kTrainedOfAdapters = 0.01;
 
@@ -191,8 +201,12 @@ std::vector<TrainClock::Stage> TrainClock::stages(const TrainSetup& s, const Lay
   const std::int64_t chunks = s.pp * s.vpp;
   const std::vector<std::int64_t> first = cuts(s, layers);
   std::vector<Stage> stages;
-  for (std::size_t c = 0; c < static_cast<std::size_t>(chunks); ++c)
-    stages.push_back(chunk(s, layers, first[c], first[c + 1]));
+  for (std::size_t c = 0; c < static_cast<std::size_t>(chunks); ++c) {
+    const bool is_like_last = c > 0 && first[c + 1] - first[c] == first[c] - first[c - 1] &&
+                              are_alike(shape_, first[c - 1], first[c + 1]);
+    stages.push_back(is_like_last ? Stage(stages.back())
+                                  : chunk(s, layers, first[c], first[c + 1]));
+  }
   const double embedded = step_double(shape_.hidden * shape_.vocab) / step_double(s.tp);
   Stage& front = stages.front();
   front.forward += layers.embedding.forward;
@@ -288,22 +302,24 @@ Pipeline TrainClock::pipeline(const TrainSetup& s, const std::vector<Stage>& sta
   return pipeline;
 }
 
-/// The schedule is run once for pipelines whose chunks take the same to a 32nd of their mean; what
-/// differs is the unit.
+/// The schedule is run once for pipelines whose chunks take the same to a 32nd of their mean and
+/// that differ in micro-batches of the steady state alone; what differs is the unit.
 PipelineTime TrainClock::run(const Pipeline& p) const {
   constexpr double kSteps = 32;
   double unit = 0;
   for (const ChunkTime& t : p.chunks) unit += t.forward + t.backward + t.weights;
   unit /= step_double(static_cast<std::int64_t>(p.chunks.size()));
   if (p.ranks == 1 || unit <= 0) return run_pipeline(p);
+  Pipeline rounded = p;
+  rounded.micro_batches = followed_micro_batches(p);
   std::vector<std::int64_t> key = {static_cast<std::int64_t>(p.schedule), p.ranks,
-                                   p.chunks_per_rank, p.micro_batches, p.overlaps_sends ? 1 : 0};
+                                   p.chunks_per_rank, rounded.micro_batches,
+                                   p.overlaps_sends ? 1 : 0};
   const auto round = [&](double& seconds) {
     const auto steps = static_cast<std::int64_t>(std::lround(seconds / unit * kSteps));
     key.push_back(steps);
     seconds = step_double(steps) / kSteps;
   };
-  Pipeline rounded = p;
   for (ChunkTime& t : rounded.chunks) round(t.forward), round(t.backward), round(t.weights);
   round(rounded.send);
   PipelineTime time;
@@ -319,7 +335,8 @@ PipelineTime TrainClock::run(const Pipeline& p) const {
     const PipelineTime of = run_pipeline(rounded);
     found = bubbles_.emplace(std::move(key), of.seconds - of.busy).first;
   }
-  time.seconds = time.busy + found->second * unit;
+  const double further = step_double(p.micro_batches - rounded.micro_batches);
+  time.seconds = time.busy + (found->second + further * waits_of_another(rounded)) * unit;
   return time;
 }
 
