@@ -10,6 +10,7 @@
 #include "predict/program.h"
 #include "predict/step_play.h"
 #include "predict/step_summary.h"
+#include "time/train_setup.h"
 
 namespace memtape::plan {
 namespace {
@@ -34,12 +35,25 @@ Bytes rise_of_step(const torch::TrainRun& run) {
          held.optimizer_state_bytes;
 }
 
+/// Of the modules that are made again those that layers of the kind have, one bit each; 0 where
+/// none is named.
+int modules_of(std::string_view named, LayerCosts::Kind kind) {
+  if (named.empty()) return 0;
+  time::Recompute parts;
+  parts.add_modules(named);
+  const bool has_experts = kind == LayerCosts::Kind::experts;
+  return 1 + 2 * parts.core_attention + 4 * parts.norms + 8 * parts.mla_up +
+         16 * (parts.mlp && !has_experts) + 32 * (parts.moe && has_experts) +
+         64 * (parts.moe_act && has_experts) + 128 * (parts.shared_experts && has_experts);
+}
+
 }  // namespace
 
 std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind, Load load) const {
   const Sizes& s = c.sizes;
-  const auto [at, is_new] = known_.try_emplace(
-      Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, c.modules, kind, load});
+  const auto [at, is_new] =
+      known_.try_emplace(Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing,
+                             modules_of(c.modules, kind), kind, load});
   if (is_new) at->second = measured(c, kind, load);
   return at->second;
 }

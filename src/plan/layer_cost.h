@@ -35,7 +35,7 @@ class LayerCosts {
   struct Key {
     std::int64_t tp, cp, ep, etp, micro_batch;
     Checkpointing checkpointing;
-    std::string_view modules;
+    int modules;  ///< those that such layers have
     Kind kind;
     Load load;
     auto operator<=>(const Key&) const = default;
