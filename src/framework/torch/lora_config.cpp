@@ -13,7 +13,7 @@ namespace {
 /// LoraFields that say how adapters start, scale or are named; megatron_core names a module that is
 /// imported where there is a megatron_config (peft/tuners/lora/model.py, _create_and_replace).
 constexpr std::string_view kPassedOver =
-    "peft_type inference_mode base_model_name_or_path revision auto_mapping alpha_pattern "
+    "inference_mode base_model_name_or_path revision auto_mapping alpha_pattern "
     "runtime_config init_lora_weights fan_in_fan_out peft_version qalora_group_size megatron_core";
 
 /// LoraFields that are modelled as long as they say nothing.
@@ -25,7 +25,7 @@ constexpr std::string_view kSilent =
 /// What the fields of a LoraConfig say, before they are taken together.
 struct LoraFields : LoraRecipe {
   double alpha = 8.0;
-  bool use_rslora = false;
+  bool use_rslora = false, is_lora = true;
 
   /// Whether an adapter's product is multiplied by 1: by lora_alpha / r, or over r's root.
   bool scales_by_one() const {
@@ -95,8 +95,12 @@ constexpr auto kBiases = choices<LoraRecipe::Biases>(
                                 {"all", LoraRecipe::Biases::all},
                                 {"lora_only", LoraRecipe::Biases::lora_only}});
 
+/// The other kinds have fields of the same names.
+constexpr auto kKinds = choices<bool>("no adapters that are modelled:", {{"LORA", true}});
+
 /// peft/tuners/lora/config.py, LoraConfig.
 constexpr auto kLoraFields = std::to_array<ConfigField<LoraFields>>({
+    {"peft_type", fields::pick<&LoraFields::is_lora, kKinds>},
     {"r", fields::put_size<&LoraFields::rank>},
     {"lora_alpha", fields::put<&LoraFields::alpha>},
     {"use_rslora", fields::put<&LoraFields::use_rslora>},
