@@ -62,6 +62,18 @@ def host_model():
     return code == 0, tail(out, err)
 
 
+def late_peak():
+    """Of steps that go higher after many level ones it is known what was alive."""
+    code, out, err = run(memtape, "run", "--json", "--", python, HERE / "late_peak.py")
+    if code:
+        return False, tail(out, err)
+    rank = json.loads(out)["ranks"][0]
+    lines = {place for row in rank["largest"] for place in row["stack"]}
+    named = any("late_peak.py:11" in line for line in lines) and any(row["bytes"] == row["count"] * 8192 * 4096 for row in rank["largest"])
+    return named and rank["largest_alive_bytes"] == rank["peak_requested_bytes"], "%d of %d bytes, %s" % (
+        rank["largest_alive_bytes"], rank["peak_requested_bytes"], sorted(lines))
+
+
 def ended_child():
     """The account of a GPU: the most that was held at one time, not the sum over those who came and went."""
     code, out, err = run(memtape, "run", "--json", "--", python, HERE / "ended_child.py")
@@ -156,7 +168,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
     tests = [("programs", programs), ("steering", steering), ("ranks", ranks), ("waiting", waiting),
-             ("host model", host_model), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes),
+             ("host model", host_model), ("late peak", late_peak), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes),
              ("dead rank", dead_rank), ("real_gpu", real_gpu)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = left_out = 0

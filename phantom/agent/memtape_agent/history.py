@@ -12,7 +12,8 @@ class History:
 
     def __init__(self, torch, entries, whole):
         self._torch, self._entries, self._whole = torch, entries, whole
-        self._most, self._level_steps, self._before, self._tables = {}, 0, {}, {}
+        self._most, self._level_steps, self._tables = {}, 0, {}
+        self._before, self._from = {}, {}  # device -> what was alive when events began to be kept, and how many older ones there are
         self._record_all()
 
     def _record_all(self):
@@ -29,6 +30,7 @@ class History:
         if higher and not self._all:
             snapshot = self._torch.cuda.memory._snapshot()
             self._before = {device: _alive(snapshot, device) for device in peaks}
+            self._from = {device: len(snapshot["device_traces"][device]) for device in peaks}
             self._record_all()
         elif self._all and self._level_steps == _LEVEL and events() < self._entries:  # a ring that has gone round does not shrink
             self._keep(self._torch.cuda.memory._snapshot(), peaks)
@@ -37,7 +39,8 @@ class History:
 
     def _keep(self, snapshot, devices):
         for device in devices:
-            table, kept = alive_at_peak(snapshot["device_traces"][device], self._before.get(device, ())), self._tables.get(device)
+            events = snapshot["device_traces"][device][self._from.get(device, 0):]
+            table, kept = alive_at_peak(events, self._before.get(device, ())), self._tables.get(device)
             if table is not None and (kept is None or table["requested"] > kept["requested"]):
                 self._tables[device] = table
 
