@@ -8,10 +8,10 @@ namespace memtape::changes {
 
 inline constexpr Change kCacheJoinsFromTheStart{
     Package::transformers,
-    {4, 54, 0},
+    {4, 56, 0},
     "A dynamic cache joins a layer's first keys and values to empty ones; before, it held them as "
     "they were.",
-    "cache_utils.py:DynamicLayer.update, DynamicCache.update"};
+    "cache_utils.py:DynamicLayer.lazy_initialization, DynamicLayer.update"};
 
 inline constexpr Change kGemma2CachesInTraining{
     Package::transformers,
@@ -24,7 +24,7 @@ inline constexpr Change kGemma2CachesInTraining{
 inline constexpr Change kSlidingMasksByIndices{
     Package::transformers,
     {4, 52, 0},
-    "Gemma 2's and 3's sliding layers pick the columns of their masks by an index tensor; before, "
+    "Sliding layers of Gemma 2 and 3 pick the columns of their masks by an index tensor; before, "
     "by numbers from the host.",
     "models/gemma2/modeling_gemma2.py:Gemma2DecoderLayer.forward of 4.52"};
 
@@ -311,7 +311,9 @@ inline constexpr Change kMambaFillsItsALog{
 inline constexpr Change kCachePositionsAreGone{
     Package::transformers,
     {5, 4, 0},
-    "Models make no cache_position; before, those without position_ids of their own did, too.",
+    "Models make no cache_position; before, those without position_ids of their own did, and BERT "
+    "and its "
+    "kin since 5.0.",
     "models/bloom/modeling_bloom.py:BloomModel.forward, models/opt/modeling_opt.py"};
 
 inline constexpr Change kGpt2HasNoMaskedBias{
