@@ -67,8 +67,10 @@ inline constexpr Change kRopesRecomposeFrequencies{
 inline constexpr Change kImageTextLossesAreShared{
     Package::transformers,
     {4, 52, 0},
-    "LLaVA, Mistral 3, PaliGemma, Idefics3, Qwen2-VL and Qwen2.5-VL call ForCausalLMLoss; before, "
-    "each shifted its logits itself, the first two in the logits' own dtype.",
+    "LLaVA and its kinds, Mistral 3, PaliGemma, Idefics3, SmolVLM, Qwen2-VL and Qwen2.5-VL call "
+    "ForCausalLMLoss, and a model within embeds the tokens; before, each shifted its logits "
+    "itself, "
+    "LLaVA's kinds and Mistral 3 in the logits' own dtype, and held embedded tokens all the while.",
     "models/llava/modeling_llava.py:LlavaForConditionalGeneration.forward"};
 
 inline constexpr Change kGemma3LossIsShared{

@@ -70,11 +70,13 @@ ImageTextLoss image_text_loss(std::string_view model_type) {
   if (!ghost::has(changes::kGemma3LossIsShared) && model_type == "gemma3")
     return ImageTextLoss::own_in_float32;
   if (ghost::has(changes::kImageTextLossesAreShared)) return ImageTextLoss::shared;
-  constexpr auto kUpcasting =
-      std::to_array<std::string_view>({"idefics3", "paligemma", "qwen2_vl", "qwen2_5_vl"});
+  constexpr auto kUpcasting = std::to_array<std::string_view>(
+      {"idefics3", "paligemma", "qwen2_vl", "qwen2_5_vl", "smolvlm"});
   if (std::ranges::find(kUpcasting, model_type) != kUpcasting.end())
     return ImageTextLoss::own_in_float32;
-  return model_type == "llava" || model_type == "mistral3" ? ImageTextLoss::own
+  constexpr auto kOwn = std::to_array<std::string_view>(
+      {"llava", "llava_next", "llava_next_video", "llava_onevision", "mistral3", "vipllava"});
+  return std::ranges::find(kOwn, model_type) != kOwn.end() ? ImageTextLoss::own
                                                            : ImageTextLoss::shared;
 }
 
@@ -110,6 +112,15 @@ bool head_is_of_text(std::string_view model_type) {
        "vipllava", "mistral3"});
   return !ghost::has(changes::kImageTextLossesAreShared) &&
          std::ranges::find(kWithHeads, model_type) != kWithHeads.end();
+}
+
+bool counts_before_text(std::string_view model_type) {
+  return !ghost::has(changes::kImageTextLossesAreShared) && model_type.starts_with("qwen2") &&
+         model_type.ends_with("_vl");
+}
+
+bool embeds_before_text(std::string_view model_type) {
+  return head_is_of_text(model_type) || counts_before_text(model_type);
 }
 
 /// ForCausalLMLoss before transformers 4.49. Its locals live until the loss is there.

@@ -35,10 +35,10 @@ class Qwen2VLRotaryEmbedding : public LateSectionsRotaryEmbedding {
  public:
   Qwen2VLRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
       : LateSectionsRotaryEmbedding(scope, rope) {}
-  CosSin operator()(const Tensor& x, const Tensor& position_ids) {
+  /// get_rope_index of text.
+  void count(const Tensor& position_ids) {
     if (ghost::has(changes::kQwenVlKeepsRopeDeltas) && !ghost::has(changes::kTextHasNoRopeDeltas))
       rope_deltas_ = ghost::zeros({position_ids.size(1), 1}, DType::int64);
-    return LateSectionsRotaryEmbedding::operator()(x, position_ids);
   }
 
  private:
@@ -51,8 +51,9 @@ struct Qwen2VLParts : DecoderParts {
   using Rotary = Qwen2VLRotaryEmbedding;
   /// The masks and the layers are told none. A cache_position that the model makes beside them
   /// lives as long.
-  static Positions positions(const Tensor& inputs_embeds) {
+  static Positions positions(const Tensor& inputs_embeds, Rotary& rotary_emb) {
     Positions positions{Tensor(), expanded_positions(inputs_embeds, 3)};
+    rotary_emb.count(positions.rotary);
     if (!ghost::has(changes::kCachePositionsAreGone))
       positions.text = ghost::arange(inputs_embeds.size(1), DType::int64);
     return positions;

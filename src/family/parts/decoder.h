@@ -99,29 +99,16 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
-    Tensor inputs_embeds = embed_tokens(input_ids);
-    Parts::scale_embeddings(inputs_embeds, config_);
-    Positions positions;
-    if constexpr (!Parts::kMasksComeFirst) positions = Parts::positions(inputs_embeds);
-    const LayerMasks masks =
-        Parts::make_masks(config_, attention_mask, inputs_embeds, positions.text);
-    if constexpr (Parts::kMasksComeFirst) positions = Parts::positions(inputs_embeds);
-    Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
-    const auto position_embeddings = embed_positions(hidden_states, positions.rotary);
-    Parts::scale_hidden_states(hidden_states);
-    if constexpr (Parts::kNormsEmbeddings) hidden_states = norm_(hidden_states);
-    const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
-    // What a cache keeps of a layer for backward outlives it: then each is run.
-    const bool keeps_layers = KeyValueCache::passed() && ghost::session().grad_enabled;
-    const std::size_t period = keeps_layers ? 0 : nn::layer_period(layers_.size(), kind);
-    hidden_states = nn::run_layers(
-        layers_, std::move(hidden_states), period,
-        [&](auto& decoder_layer, std::size_t index, const Tensor& x) {
-          const LayerType type = config_.layer_type(static_cast<std::int64_t>(index));
-          return decoder_layer(x, masks.of(type), of_layer(position_embeddings, type),
-                               positions.text);
-        });
-    return norm_(hidden_states);
+    return run(embed_tokens(input_ids), attention_mask, nullptr);
+  }
+
+  /// Of tokens that the whole model around this one embedded, whose frame holds the positions that
+  /// it counted, too.
+  struct Embedded {
+    Positions* counted = nullptr;
+  };
+  Tensor forward(const Tensor& inputs_embeds, const Tensor& attention_mask, Embedded by_whole) {
+    return run(inputs_embeds, attention_mask, by_whole.counted);
   }
 
   /// The modules of a part in the order in which a stage registers them: what comes before and
@@ -168,6 +155,40 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   typename Parts::Embedding embed_tokens;
 
  private:
+  Tensor run(Tensor inputs_embeds, const Tensor& attention_mask, Positions* counted) {
+    Parts::scale_embeddings(inputs_embeds, config_);
+    Positions positions;
+    if constexpr (!Parts::kMasksComeFirst) positions = count_positions(inputs_embeds);
+    const LayerMasks masks =
+        Parts::make_masks(config_, attention_mask, inputs_embeds, positions.text);
+    if constexpr (Parts::kMasksComeFirst) positions = count_positions(inputs_embeds);
+    if (counted) counted->rotary = positions.rotary;
+    Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
+    const auto position_embeddings = embed_positions(hidden_states, positions.rotary);
+    Parts::scale_hidden_states(hidden_states);
+    if constexpr (Parts::kNormsEmbeddings) hidden_states = norm_(hidden_states);
+    const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
+    // What a cache keeps of a layer for backward outlives it: then each is run.
+    const bool keeps_layers = KeyValueCache::passed() && ghost::session().grad_enabled;
+    const std::size_t period = keeps_layers ? 0 : nn::layer_period(layers_.size(), kind);
+    hidden_states = nn::run_layers(
+        layers_, std::move(hidden_states), period,
+        [&](auto& decoder_layer, std::size_t index, const Tensor& x) {
+          const LayerType type = config_.layer_type(static_cast<std::int64_t>(index));
+          return decoder_layer(x, masks.of(type), of_layer(position_embeddings, type),
+                               positions.text);
+        });
+    return norm_(hidden_states);
+  }
+
+  /// A rotary embedding may hold something of the positions.
+  Positions count_positions(const Tensor& inputs_embeds) {
+    if constexpr (requires { Parts::positions(inputs_embeds, *rotary_emb_); })
+      return Parts::positions(inputs_embeds, *rotary_emb_);
+    else
+      return Parts::positions(inputs_embeds);
+  }
+
   /// Returns cos and sin of the positions, or the positions themselves if each attention makes its
   /// own.
   auto embed_positions(const Tensor& x, const Tensor& position_ids) {

@@ -47,7 +47,8 @@ class ImageTextToText : public PretrainedModel {
     const bool makes_one = config_.use_cache && !KeyValueCache::passed() &&
                            tree.gradient_checkpointing == nn::GradientCheckpointing::off;
     const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
-    Tensor hidden_states = last_hidden_state(batch);
+    Frame frame;
+    Tensor hidden_states = run_text(batch, frame);
     Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     if (head_is_of_text(this->model_type)) hidden_states.reset();
     Tensor loss = causal_lm_loss(logits, batch, config_.text.vocab_size, this->model_type);
@@ -55,12 +56,8 @@ class ImageTextToText : public PretrainedModel {
   }
 
   Tensor last_hidden_state(const Batch& batch) override {
-    Tensor special_image_mask, llm_input_ids = batch.input_ids;
-    if (config_.replaces_image_token) {
-      special_image_mask = ghost::eq(batch.input_ids, ghost::kTokenId);
-      llm_input_ids = batch.input_ids.clone();
-    }
-    return language_model_(llm_input_ids, batch.attention_mask);
+    Frame frame;
+    return run_text(batch, frame);
   }
 
   nn::Projection* head() override { return &lm_head_; }
@@ -70,6 +67,30 @@ class ImageTextToText : public PretrainedModel {
   }
 
  private:
+  /// What the whole model's forward holds until it returns, where it embeds the tokens itself.
+  struct Frame {
+    Tensor inputs_embeds;
+    Positions positions;
+  };
+
+  Tensor run_text(const Batch& batch, Frame& frame) {
+    Tensor special_image_mask, llm_input_ids = batch.input_ids;
+    if (config_.replaces_image_token) {
+      special_image_mask = ghost::eq(batch.input_ids, ghost::kTokenId);
+      llm_input_ids = batch.input_ids.clone();
+    }
+    if constexpr (requires { typename Language::Embedded; }) {
+      if (embeds_before_text(this->model_type)) {
+        frame.inputs_embeds = language_model_.embed_tokens(llm_input_ids);
+        Positions* const counted =
+            counts_before_text(this->model_type) ? &frame.positions : nullptr;
+        return language_model_(frame.inputs_embeds, batch.attention_mask,
+                               typename Language::Embedded{counted});
+      }
+    }
+    return language_model_(llm_input_ids, batch.attention_mask);
+  }
+
   static constexpr const char* language_model_name() {
     if constexpr (requires { Vision::kLanguageModel; })
       return Vision::kLanguageModel;
