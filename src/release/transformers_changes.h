@@ -76,6 +76,21 @@ inline constexpr Change kPositionsAreAdded{
     "Positions are torch.arange(S) + past_seen_tokens; before, one arange between the two.",
     "models/llama/modeling_llama.py:LlamaModel.forward"};
 
+inline constexpr Change kAllPositionsAreAdded{
+    Package::transformers,
+    {5, 4, 0},
+    "So are those of the models of images and text whose positions have several axes.",
+    "models/qwen2_vl/modeling_qwen2_vl.py:Qwen2VLTextModel.forward, "
+    "models/glm4v/modeling_glm4v.py:Glm4vTextModel.forward"};
+
+inline constexpr Change kMasksCountTheirQueries{
+    Package::transformers,
+    {5, 4, 0},
+    "Masks count their queries themselves, where they are made; before, they took the positions "
+    "that "
+    "the model had counted, and bidirectional ones counted some even where no mask was needed.",
+    "masking_utils.py:sdpa_mask, create_bidirectional_mask"};
+
 inline constexpr Change kExpertsAreStacked{
     Package::transformers,
     {5, 0, 0},

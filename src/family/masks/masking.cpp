@@ -109,6 +109,15 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
   return call;
 }
 
+/// The positions that a bidirectional mask counts before it is known to be needed; undefined where
+/// it does not.
+Tensor counted_before(const Tensor& inputs_embeds) {
+  const bool counts =
+      ghost::has(changes::kMaskIndicesBroadcast) && !ghost::has(changes::kMasksCountTheirQueries);
+  if (!counts) return {};
+  return ghost::arange(inputs_embeds.size(1), DType::int64).unsqueeze(0);
+}
+
 /// prepare_padding_mask: what a fixed cache has room for beyond the mask is padding.
 void prepare_padding_mask(MaskCall& call) {
   if (!call.padding_mask.defined()) return;
@@ -219,12 +228,20 @@ Tensor materialized_by_vmap(const MaskCall& call) {
   return mask.expand({call.batch, -1, call.queries, call.keys});
 }
 
+/// The positions of the queries: the model's where they are handed down.
+Tensor query_positions(const MaskCall& call) {
+  const bool handed_down =
+      !ghost::has(changes::kMasksCountTheirQueries) && call.positions.defined();
+  return handed_down ? call.positions.slice(0, 0, 1)
+                     : ghost::arange(call.queries, DType::int64).add(0);
+}
+
 /// The bool mask of sdpa_mask, for positions counted from zero.
 Tensor materialized(const MaskCall& call) {
   if (!ghost::has(changes::kMaskIndicesBroadcast)) return materialized_by_vmap(call);
   const Tensor batch_arange = ghost::arange(call.batch, DType::int64);
   const Tensor head_arange = ghost::arange(1, DType::int64);
-  const Tensor q_arange = ghost::arange(call.queries, DType::int64).add(0);
+  const Tensor q_arange = query_positions(call);
   const Tensor kv_arange = ghost::arange(call.keys, DType::int64).add(0);
   const MaskIndices indices{.batch = batch_arange.view({-1, 1, 1, 1}),
                             .query = q_arange.view({1, 1, -1, 1}),
@@ -321,7 +338,9 @@ Tensor create_chunked_causal_mask(const MaskRequest& request, const Tensor& inpu
 Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                  const Tensor& encoder_hidden_states) {
   const Tensor& attended = encoder_hidden_states.defined() ? encoder_hidden_states : inputs_embeds;
+  Tensor counted = counted_before(inputs_embeds);
   MaskCall call = preprocess_mask_arguments(request, inputs_embeds, {}, MaskKind::bidirectional);
+  call.positions = std::move(counted);
   if (!request.attention_mask.defined()) call.keys = attended.size(1);
   call.dtype = attended.dtype();
   return mask_interface(std::move(call));
@@ -329,8 +348,11 @@ Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& input
 
 Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request,
                                                 const Tensor& inputs_embeds) {
-  return mask_interface(
-      preprocess_mask_arguments(request, inputs_embeds, {}, MaskKind::sliding_bidirectional));
+  Tensor counted = counted_before(inputs_embeds);
+  MaskCall call =
+      preprocess_mask_arguments(request, inputs_embeds, {}, MaskKind::sliding_bidirectional);
+  call.positions = std::move(counted);
+  return mask_interface(std::move(call));
 }
 
 }  // namespace memtape::family

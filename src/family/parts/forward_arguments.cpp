@@ -53,10 +53,10 @@ Tensor passed_position_ids() {
   return passed ? passed->position_ids_ : Tensor();
 }
 
-Tensor position_ids_for(const Tensor& inputs_embeds) {
+Tensor position_ids_for(const Tensor& inputs_embeds, const Change& added_since) {
   if (Tensor passed = passed_position_ids(); passed.defined()) return passed;
   const Tensor counted = ghost::arange(inputs_embeds.size(1), DType::int64);
-  return (ghost::has(changes::kPositionsAreAdded) ? counted.add(0) : counted).unsqueeze(0);
+  return (ghost::has(added_since) ? counted.add(0) : counted).unsqueeze(0);
 }
 
 bool is_decoding() {

@@ -8,6 +8,7 @@
 
 #include "family/caches/key_value_cache.h"
 #include "ghost/given.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 
@@ -40,8 +41,10 @@ bool is_decoding();
 /// The position_ids that were passed; undefined when none were.
 Tensor passed_position_ids();
 
-/// The passed position_ids, or torch.arange(S) + past_seen_tokens, unsqueezed to [1, S].
-Tensor position_ids_for(const Tensor& inputs_embeds);
+/// The passed position_ids, or torch.arange(S), to which past_seen_tokens are added since that
+/// release, unsqueezed to [1, S].
+Tensor position_ids_for(const Tensor& inputs_embeds,
+                        const Change& added_since = changes::kPositionsAreAdded);
 
 /// hidden_states[:, slice_indices, :]: the states that the head makes logits of. Heads of releases
 /// that know no logits_to_keep take them whole.

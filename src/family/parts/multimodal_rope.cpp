@@ -8,6 +8,8 @@
 #include "ghost/ops/unary.h"
 #include "ghost/session.h"
 #include "release/multimodal_changes.h"
+#include "release/transformers_4_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 
@@ -21,10 +23,15 @@ CosSin MultimodalRotaryEmbedding::of_axes(const Tensor& x, Tensor& freqs) const 
   {
     const ghost::AutocastContext no_autocast(false, DType::float32);
     if (layout_ == Layout::interleaved) freqs = freqs.select(0, 0);
-    if (layout_ == Layout::sections) freqs = joined_sections(freqs);
+    if (layout_ == Layout::sections || layout_ == Layout::paired_sections)
+      freqs = joined_sections(freqs);
     emb = ghost::cat({freqs, freqs}, -1);
-    cos = ghost::cos(emb).mul(ghost::kScale);
-    sin = ghost::sin(emb).mul(ghost::kScale);
+    const bool in_turn = ghost::has(changes::kAnglesAreScaledInTurn);
+    cos = ghost::cos(emb);
+    if (in_turn) cos = cos.mul(ghost::kScale);
+    sin = ghost::sin(emb);
+    if (!in_turn) cos = cos.mul(ghost::kScale);
+    sin = sin.mul(ghost::kScale);
   }
   Tensor cos_cast = cos.to(x.dtype());
   return {std::move(cos_cast), sin.to(x.dtype())};
@@ -39,8 +46,7 @@ CosSin MultimodalRotaryEmbedding::forward(const Tensor& x, const Tensor& positio
     const ghost::AutocastContext no_autocast(false, DType::float32);
     angles = rotary_angles(position_ids, frequencies_.inv_freq());
   }
-  if (layout_ != Layout::paired_sections && !ghost::has(changes::kRopesRecomposeFrequencies))
-    return of_axes(x, angles.freqs);
+  if (!ghost::has(changes::kRopesRecomposeFrequencies)) return of_axes(x, angles.freqs);
   {
     const ghost::AutocastContext no_autocast(false, DType::float32);
     cos = ghost::cos(angles.freqs).mul(ghost::kScale);
@@ -68,7 +74,7 @@ Tensor joined_sections(const Tensor& of_axes) {
 }
 
 Tensor expanded_positions(const Tensor& inputs_embeds, std::int64_t axes) {
-  return position_ids_for(inputs_embeds)
+  return position_ids_for(inputs_embeds, changes::kAllPositionsAreAdded)
       .squeeze(0)
       .view({1, 1, -1})
       .expand({axes, inputs_embeds.size(0), -1});

@@ -3,6 +3,8 @@
 
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
+#include "ghost/session.h"
+#include "release/multimodal_changes.h"
 
 namespace memtape::family {
 
@@ -55,6 +57,7 @@ std::pair<Tensor, Tensor> rotate_pairs_of_part(const Tensor& q, const Tensor& k,
 
 std::pair<Tensor, Tensor> rotate_given_pairs_of_part(const Tensor& q, const Tensor& k,
                                                      const CosSin& cos_sin) {
+  if (!ghost::has(changes::kRopesRecomposeFrequencies)) return rotate_pairs_of_part(q, k, cos_sin);
   return rotate_part_of_pairs(q, k, cos_sin.first.unsqueeze(1), cos_sin.second.unsqueeze(1));
 }
 
