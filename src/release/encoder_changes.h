@@ -34,6 +34,35 @@ inline constexpr Change kXlmRobertaMakesItsHeadFirst{
     "order. They do not in 4.57.6.",
     "models/xlm_roberta/modeling_xlm_roberta.py:XLMRobertaForMaskedLM.__init__"};
 
+inline constexpr Change kUmt5CrossMasksAreShared{
+    Package::transformers,
+    {5, 9, 0},
+    "UMT5's decoder masks the encoder's states only where a mask is given, by masking_utils.py; "
+    "before, it made one of ones.",
+    "models/umt5/modeling_umt5.py:UMT5Stack.forward"};
+
+inline constexpr Change kUmt5MasksAreShared{
+    Package::transformers,
+    {5, 15, 0},
+    "UMT5 has masking_utils.py make its masks of what it is given, as T5 does; before, it made a "
+    "mask of ones where it was given none.",
+    "models/umt5/modeling_umt5.py:UMT5Stack.forward"};
+
+inline constexpr Change kBartAsksForFiniteOnes{
+    Package::transformers,
+    {5, 3, 0},
+    "Encoder layers of BART and of those that copy it clamp unless all values are finite; before, "
+    "if any was infinite or no number.",
+    "models/bart/modeling_bart.py:BartEncoderLayer.forward"};
+
+inline constexpr Change kBartDropsSelfAttention{
+    Package::transformers,
+    {5, 4, 0},
+    "A decoder layer of BART and of those that copy it gives the weights of both attentions one "
+    "name; before, those of self-attention had one of their own and lived as long as the layer "
+    "ran.",
+    "models/bart/modeling_bart.py:BartDecoderLayer.forward"};
+
 inline constexpr Change kBartMasksAreShared{
     Package::transformers,
     {5, 0, 0},
@@ -79,11 +108,12 @@ inline constexpr Change kModernBertSharesItsRope{
     "computed them.",
     "models/modernbert/modeling_modernbert.py:ModernBertAttention.__init__"};
 
-inline constexpr Change kM2m100ChecksNoPadding{
+inline constexpr Change kFairseqModelsCheckNoPadding{
     Package::transformers,
     {5, 4, 0},
-    "M2M-100's encoder no longer looks for padding where it has no mask. It does in 5.2.0.",
-    "models/m2m_100/modeling_m2m_100.py:M2M100Encoder.forward"};
+    "XGLM and the encoders of M2M-100, Marian and Pegasus no longer look for padding where they "
+    "have no mask. They do in 5.3.0.",
+    "models/m2m_100/modeling_m2m_100.py:M2M100Encoder.forward, models/xglm/modeling_xglm.py"};
 
 inline constexpr Change kEsmSharesItsRope{
     Package::transformers,

@@ -9,6 +9,7 @@
 #include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
+#include "family/masks/padding_check.h"
 #include "family/masks/update_causal_mask.h"
 #include "family/parts/bart_layers.h"
 #include "family/parts/shift_tokens.h"
@@ -114,6 +115,7 @@ class BartEncoder : public nn::Module<BartEncoder> {
       : Module(scope),
         embed_tokens(scope / "embed_tokens", c.vocab_size, c.d_model),
         attention_(attention_after_tying(c, embed_tokens, table)),
+        looks_for_padding_(c.kind == BartKind::marian || c.kind == BartKind::pegasus),
         dropout_(c.dropout),
         embed_positions_(scope / "embed_positions", c),
         layers_(scope / "layers", c.encoder.layers, static_cast<const BartLayerConfig&>(c)) {
@@ -123,6 +125,9 @@ class BartEncoder : public nn::Module<BartEncoder> {
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    if (looks_for_padding_ && !given_mask.defined() &&
+        !ghost::has(changes::kFairseqModelsCheckNoPadding))
+      look_for_padding(input_ids);
     const Tensor inputs_embeds = embed_tokens(input_ids);
     const Tensor embed_pos = embedded_positions(embed_positions_, inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(embed_pos);
@@ -142,6 +147,7 @@ class BartEncoder : public nn::Module<BartEncoder> {
 
  private:
   AttentionImplementation attention_;
+  bool looks_for_padding_;
   double dropout_;
   BartPositionalEmbedding embed_positions_;
   nn::ModuleList<BartEncoderLayer> layers_;
@@ -171,12 +177,14 @@ class BartDecoder : public nn::Module<BartDecoder> {
     Tensor position_ids, attention_mask, causal_mask;
     if (counts_positions) {
       position_ids = ghost::arange(inputs_embeds.size(1), DType::int64);
-      if (shares_masks) position_ids = position_ids.add(0);
+      const bool hands_on = !ghost::has(changes::kMasksCountTheirQueries);
+      if (!hands_on) position_ids = position_ids.add(0);
       attention_mask = ghost::ones(input_ids.sizes(), DType::float32);
-      causal_mask = create_causal_mask({.attention = attention_,
-                                        .attention_mask = attention_mask,
-                                        .shared_since = changes::kBartMasksAreShared},
-                                       inputs_embeds, shares_masks ? Tensor() : position_ids);
+      causal_mask =
+          create_causal_mask({.attention = attention_,
+                              .attention_mask = attention_mask,
+                              .shared_since = changes::kBartMasksAreShared},
+                             inputs_embeds, hands_on ? position_ids.unsqueeze(0) : Tensor());
     } else if (attention_ == AttentionImplementation::eager) {
       causal_mask = prepare_4d_causal_attention_mask({}, inputs_embeds);
     }

@@ -8,6 +8,7 @@
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"
 #include "ghost/ops/pointwise.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -34,13 +35,19 @@ class ElectraModel : public nn::Module<ElectraModel> {
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    if (!given_mask.defined()) look_for_padding_before_5(input_ids);
+    const bool shares_masks = ghost::has(changes::kEncoderMasksAreShared);
+    const Tensor cache_position = cache_positions_of(input_ids);
+    EncoderMask mask;
+    if (!shares_masks)
+      mask = extended_mask(attention_, given_mask, input_ids.sizes(),
+                           embeddings.word_embeddings.weight.dtype());
     Tensor embedding_output = embeddings(input_ids);
     if (embeddings_project_) embedding_output = (*embeddings_project_)(embedding_output);
-    const Tensor attention_mask = create_bidirectional_mask(
-        {.attention = attention_, .attention_mask = given_mask}, embedding_output);
+    if (shares_masks) mask = encoder_mask(attention_, given_mask, embedding_output);
     Tensor hidden_states = embedding_output;
     for (BertLayer& layer_module : *layer_)
-      hidden_states = layer_module(hidden_states, attention_mask);
+      hidden_states = layer_module(hidden_states, mask.extended);
     return hidden_states;
   }
 

@@ -104,7 +104,7 @@ class M2M100Encoder : public nn::Module<M2M100Encoder> {
       : Module(scope), config_(c), stack(scope, c, c.encoder.layers) {}
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
-    if (!given_mask.defined() && !ghost::has(changes::kM2m100ChecksNoPadding))
+    if (!given_mask.defined() && !ghost::has(changes::kFairseqModelsCheckNoPadding))
       look_for_padding(input_ids);
     const Tensor inputs_embeds = stack.embed_tokens(input_ids);
     const Tensor embed_pos = stack.embed_positions(input_ids);

@@ -16,6 +16,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
+#include "release/encoder_changes.h"
 #include "release/head_changes.h"
 #include "release/transformers_4_changes.h"
 
@@ -92,6 +93,7 @@ class T5Stack : public nn::Module<T5Stack> {
         embed_tokens_(own_embedding_ ? *own_embedding_ : shared),
         attention_(c.attention),
         is_decoder_(is_decoder),
+        is_umt5_(!c.shares_position_bias),
         block_(scope / "block", is_decoder ? c.num_decoder_layers : c.num_layers, c, is_decoder),
         final_layer_norm_(scope / "final_layer_norm", c.d_model),
         dropout_(scope / "dropout", c.dropout_rate) {}
@@ -136,7 +138,9 @@ class T5Stack : public nn::Module<T5Stack> {
   T5Masks make_masks(const Tensor& given_mask, const Tensor& encoder_hidden_states,
                      const Tensor& encoder_attention_mask, const Tensor& inputs_embeds,
                      const Tensor& cache_position) const {
-    if (!ghost::has(changes::kT5MasksAreShared))
+    const Change& shared_since =
+        is_umt5_ ? changes::kUmt5MasksAreShared : changes::kT5MasksAreShared;
+    if (!ghost::has(shared_since))
       return masks_of_ones(given_mask, encoder_hidden_states, encoder_attention_mask, inputs_embeds,
                            cache_position);
     T5Masks masks;
@@ -158,12 +162,24 @@ class T5Stack : public nn::Module<T5Stack> {
     };
     T5Masks masks;
     masks.given = made(given_mask, inputs_embeds, DType::float32);
-    masks.own = is_decoder_ ? update_causal_mask({.attention = AttentionImplementation::eager,
-                                                  .attention_mask = masks.given},
-                                                 inputs_embeds, cache_position.unsqueeze(0))
-                            : inverted(masks.given, inputs_embeds.dtype());
-    if (!is_decoder_) return masks;
-    masks.encoder_given = made(encoder_attention_mask, encoder_hidden_states, DType::int64);
+    if (!is_decoder_) {
+      masks.own = inverted(masks.given, inputs_embeds.dtype());
+      return masks;
+    }
+    masks.own = create_causal_mask(
+        {.attention = AttentionImplementation::eager,
+         .attention_mask = masks.given,
+         .shared_since = changes::kT5MasksAreShared},
+        inputs_embeds, cache_position.defined() ? cache_position.unsqueeze(0) : Tensor());
+    if (is_umt5_ && ghost::has(changes::kUmt5CrossMasksAreShared)) {
+      if (encoder_attention_mask.defined())
+        masks.of_encoder = create_bidirectional_mask(
+            {.attention = attention_, .attention_mask = encoder_attention_mask}, inputs_embeds,
+            encoder_hidden_states);
+      return masks;
+    }
+    masks.encoder_given = made(encoder_attention_mask, encoder_hidden_states,
+                               is_umt5_ ? DType::float32 : DType::int64);
     masks.of_encoder = inverted(masks.encoder_given, inputs_embeds.dtype());
     return masks;
   }
@@ -178,7 +194,7 @@ class T5Stack : public nn::Module<T5Stack> {
   std::optional<nn::Embedding> own_embedding_;
   nn::Embedding& embed_tokens_;
   AttentionImplementation attention_;
-  bool is_decoder_;
+  bool is_decoder_, is_umt5_;
   nn::ModuleList<T5Block> block_;
   T5LayerNorm final_layer_norm_;
   nn::Dropout dropout_;

@@ -8,6 +8,8 @@
 #include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
+#include "family/masks/padding_check.h"
+#include "family/masks/update_causal_mask.h"
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/fairseq_positions.h"
@@ -21,6 +23,8 @@
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
+#include "release/encoder_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -218,11 +222,23 @@ class XGLMForCausalLM : public PretrainedModel {
   }
 
   Tensor run_model(const Batch& batch) {
+    if (!batch.attention_mask.defined() && !ghost::has(changes::kFairseqModelsCheckNoPadding))
+      look_for_padding(batch.input_ids);
+    const bool shares_masks = ghost::has(changes::kAllMasksAreShared);
+    const auto counted = [&] {
+      return ghost::arange(batch.input_ids.size(1), DType::int64).unsqueeze(0);
+    };
+    Tensor position_ids, attention_mask;
+    if (!shares_masks) position_ids = counted();
     const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
-    const Tensor attention_mask = create_causal_mask(
-        {.attention = AttentionImplementation::eager, .attention_mask = batch.attention_mask},
-        inputs_embeds, {});
-    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).unsqueeze(0);
+    if (!shares_masks) {
+      attention_mask = prepare_4d_causal_attention_mask(batch.attention_mask, inputs_embeds);
+    } else {
+      attention_mask = create_causal_mask(
+          {.attention = AttentionImplementation::eager, .attention_mask = batch.attention_mask},
+          inputs_embeds, {});
+      position_ids = counted();
+    }
     Tensor hidden_states = inputs_embeds.add(embed_positions_(position_ids));
     hidden_states = ghost::dropout(hidden_states, dropout_);
     hidden_states = nn::run_layers(layers_, std::move(hidden_states), 1,

@@ -11,6 +11,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/unary.h"
 #include "nn/layer_frame.h"
+#include "release/encoder_changes.h"
 #include "release/transformers_4_changes.h"
 
 namespace memtape::family {
@@ -31,7 +32,17 @@ BartStack read_stack(const Config& c, const std::string& side, const BartStack& 
 
 /// `not torch.isfinite(hidden_states).all()`: (self == self) * (self.abs() != inf), the second
 /// factor first.
+/// What is neither infinite nor no number is not clamped.
 void look_for_infinities(const Tensor& hidden_states) {
+  if (!ghost::has(changes::kBartAsksForFiniteOnes)) {
+    {
+      const Tensor is_infinite = ghost::eq(ghost::abs(hidden_states), ghost::kInfinity);
+      const Tensor any_infinite = ghost::any(is_infinite);
+    }
+    const Tensor is_no_number = ghost::ne(hidden_states, hidden_states);
+    const Tensor any = ghost::any(is_no_number);
+    return;
+  }
   Tensor is_finite;
   {
     const Tensor size = ghost::abs(hidden_states);
@@ -210,9 +221,11 @@ Tensor BartDecoderLayer::forward(const Tensor& x, const Tensor& attention_mask,
   const auto attend = [&](Tensor& hidden_states) {
     hidden_states = self_attn_(hidden_states, Tensor(), attention_mask);
   };
+  Tensor weights_of_self_attn;
   const auto attend_to_encoder = [&](Tensor& hidden_states) {
-    const Tensor weights_of_self_attn = nn::LayerFrame::kept_attention_weights();
+    weights_of_self_attn = nn::LayerFrame::kept_attention_weights();
     hidden_states = encoder_attn_(hidden_states, encoder_hidden_states, encoder_attention_mask);
+    if (ghost::has(changes::kBartDropsSelfAttention)) weights_of_self_attn.reset();
   };
   const auto feed = [&](Tensor& hidden_states) {
     feed_forward(hidden_states, fc1_, fc2_, config_);

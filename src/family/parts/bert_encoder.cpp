@@ -198,17 +198,29 @@ EncoderMask encoder_mask(AttentionImplementation attention, const Tensor& given_
     return {.given = {},
             .extended = create_bidirectional_mask(
                 {.attention = attention, .attention_mask = given_mask}, embedding_output)};
-  const ghost::Dims sizes{embedding_output.size(0), embedding_output.size(1)};
+  return extended_mask(attention, given_mask,
+                       ghost::Dims{embedding_output.size(0), embedding_output.size(1)},
+                       embedding_output.dtype());
+}
+
+EncoderMask extended_mask(AttentionImplementation attention, const Tensor& given_mask,
+                          const ghost::Dims& sizes, DType dtype) {
   EncoderMask mask{.given = given_mask.defined() ? given_mask : ghost::ones(sizes, DType::float32),
                    .extended = {}};
   if (attention == AttentionImplementation::sdpa) {
     const Tensor none_hidden = ghost::all(ghost::eq(mask.given, 1));
     return mask;
   }
-  const Tensor in_dtype = mask.given.unsqueeze(1).unsqueeze(1).to(embedding_output.dtype());
+  const Tensor in_dtype = mask.given.unsqueeze(1).unsqueeze(1).to(dtype);
   const Tensor hidden = ghost::rsub(1.0, in_dtype);
   mask.extended = hidden.mul(ghost::kLowest);
   return mask;
+}
+
+Tensor cache_positions_of(const Tensor& input_ids) {
+  const bool counts =
+      ghost::has(changes::kEncoderMasksAreShared) && !ghost::has(changes::kCachePositionsAreGone);
+  return counts ? ghost::arange(input_ids.size(1), DType::int64) : Tensor();
 }
 
 void look_for_padding_before_5(const Tensor& input_ids) {

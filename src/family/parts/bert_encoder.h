@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "family/masks/masking.h"
@@ -133,8 +134,16 @@ struct EncoderMask {
 EncoderMask encoder_mask(AttentionImplementation attention, const Tensor& given_mask,
                          const Tensor& embedding_output);
 
+/// get_extended_attention_mask of transformers 4.
+EncoderMask extended_mask(AttentionImplementation attention, const Tensor& given_mask,
+                          const ghost::Dims& sizes, DType dtype);
+
 /// The check for padding with which BertModel.forward began in transformers 4.
 void look_for_padding_before_5(const Tensor& input_ids);
+
+/// The positions that BERT's kin counted for a cache from transformers 5.0 to 5.3, whether there was
+/// one or not; undefined in other releases.
+Tensor cache_positions_of(const Tensor& input_ids);
 
 /// BertModel over `Embeddings`, made with (scope, config), and a stack of `Layer`.
 template <class Embeddings, class Layer = BertLayer>
@@ -153,6 +162,8 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask,
                  const std::function<void(const Tensor&)>& pool = {}) {
     if (!given_mask.defined()) look_for_padding_before_5(input_ids);
+    Tensor cache_position;
+    if constexpr (std::is_same_v<Layer, BertLayer>) cache_position = cache_positions_of(input_ids);
     const Tensor embedding_output = embeddings(input_ids);
     const EncoderMask mask = mask_of(given_mask, embedding_output);
     const Tensor& attention_mask = mask.extended;
