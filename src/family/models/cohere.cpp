@@ -50,14 +50,20 @@ struct CohereParts : DecoderParts {
   }
 };
 
+struct Cohere2Parts : CohereParts<Cohere2Config> {
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return gemma2_masks(c, attention_mask, inputs_embeds, position_ids);
+  }
+};
+
 ModelPointer build_cohere(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<CohereParts<CohereConfig>>>(c, CohereConfig(c, options),
                                                                       options);
 }
 
 ModelPointer build_cohere2(const Config& c, const ModelOptions& options) {
-  return build_checked<DecoderForCausalLM<CohereParts<Cohere2Config>>>(c, Cohere2Config(c, options),
-                                                                       options);
+  return build_checked<DecoderForCausalLM<Cohere2Parts>>(c, Cohere2Config(c, options), options);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "family/models/gemma.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 #include "ghost/locals.h"
@@ -62,14 +63,17 @@ class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLa
   template <class Settings>
   CohereDecoderLayer(const nn::Scope& scope, const Settings& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<CohereDecoderLayer>(scope),
+        sliding_mask_(c, layer),
         self_attn_(scope / "self_attn", c, layer),
         mlp_(layer_part<Mlp>(scope / "mlp", c, layer)),
         input_layernorm_(scope / "input_layernorm", c.hidden_size) {}
 
   Tensor forward(const Tensor& residual, const Tensor& attention_mask,
                  const CosSin& position_embeddings, const Tensor&) {
+    const std::optional<SlidingLayerMask> own_mask = sliding_mask_.of(attention_mask);
     Tensor hidden_states = input_layernorm_(residual);
-    Tensor hidden_states_attention = self_attn_(hidden_states, attention_mask, position_embeddings);
+    Tensor hidden_states_attention = self_attn_(
+        hidden_states, own_mask ? own_mask->attention_mask : attention_mask, position_embeddings);
     Tensor hidden_states_mlp = mlp_(hidden_states);
     hidden_states = residual.add(hidden_states_attention).add(hidden_states_mlp);
     ghost::leave(hidden_states_attention, hidden_states_mlp);
@@ -77,6 +81,7 @@ class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLa
   }
 
  private:
+  OwnSlidingMask sliding_mask_;
   AttentionOf<CohereSteps> self_attn_;
   Mlp mlp_;
   Norm input_layernorm_;

@@ -71,15 +71,31 @@ LayerMasks gemma2_masks(const DecoderConfig& c, const Tensor& attention_mask,
                         const Tensor& inputs_embeds, const Tensor& position_ids,
                         bool one_more_key = false);
 
+/// What a layer makes of the model's mask where sliding layers make masks.
+class OwnSlidingMask {
+ public:
+  OwnSlidingMask(const DecoderConfig& c, std::int64_t layer)
+      : slides_(c.attention != AttentionImplementation::flash &&
+                c.layer_type(layer) == LayerType::sliding_attention),
+        sliding_window_(c.sliding_window.value_or(0)) {}
+
+  std::optional<SlidingLayerMask> of(const Tensor& attention_mask) const {
+    if (!slides_ || !attention_mask.defined() || !sliding_layers_make_masks()) return {};
+    return SlidingLayerMask(attention_mask, sliding_window_);
+  }
+
+ private:
+  bool slides_;
+  std::int64_t sliding_window_;
+};
+
 /// x + norm(attention(norm(x))), then x + norm(mlp(norm(x))).
 template <class Attention>
 class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLayer<Attention>> {
  public:
   Gemma2DecoderLayer(const nn::Scope& scope, const DecoderConfig& c, nn::ListIndex layer)
       : nn::GradientCheckpointingLayer<Gemma2DecoderLayer>(scope),
-        makes_mask_(c.attention != AttentionImplementation::flash &&
-                    c.layer_type(layer) == LayerType::sliding_attention),
-        sliding_window_(c.sliding_window.value_or(0)),
+        sliding_mask_(c, layer),
         self_attn_(scope / "self_attn", c),
         mlp_(scope / "mlp", c),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),
@@ -89,9 +105,7 @@ class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLa
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
                  const Tensor&) {
-    std::optional<SlidingLayerMask> own_mask;
-    if (makes_mask_ && attention_mask.defined() && sliding_layers_make_masks())
-      own_mask.emplace(attention_mask, sliding_window_);
+    const std::optional<SlidingLayerMask> own_mask = sliding_mask_.of(attention_mask);
     Tensor residual = x;
     Tensor hidden_states = input_layernorm_(x);
     hidden_states = self_attn_(hidden_states, own_mask ? own_mask->attention_mask : attention_mask,
@@ -107,8 +121,7 @@ class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLa
   }
 
  private:
-  bool makes_mask_;
-  std::int64_t sliding_window_;
+  OwnSlidingMask sliding_mask_;
   Attention self_attn_;
   LlamaMLP mlp_;
   GemmaRMSNorm input_layernorm_, post_attention_layernorm_, pre_feedforward_layernorm_,
