@@ -70,6 +70,20 @@ inline constexpr Change kAdaptersAreCast{
     "Adapters in a half type become float32 (autocast_adapter_dtype).",
     "tuners/tuners_utils.py:BaseTuner._cast_adapter_dtype"};
 
+inline constexpr Change kMambaLayersAreRefused{
+    Package::peft,
+    {0, 16, 0},
+    "peft refuses adapters of out_proj and conv1d in models of Mamba's kind; before, it gave them.",
+    "tuners/tuners_utils.py:_check_lora_target_modules_mamba"};
+
+inline constexpr Change kAllLinearByWholeNames{
+    Package::peft,
+    {0, 15, 0},
+    "all-linear takes layers by their whole names; before, by the last parts, so that a head "
+    "within "
+    "a text model of a model of images was not left out.",
+    "tuners/tuners_utils.py:_maybe_include_all_linear_layers"};
+
 inline constexpr Change kProducts4BitKeepNoInputs{
     Package::bitsandbytes,
     {0, 43, 2},

@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "family/losses/loss.h"
 #include "framework/torch/language_model_head.h"
 #include "framework/torch/lora_layer.h"
 #include "framework/torch/lora_parameters.h"
 #include "framework/torch/lora_targets.h"
 #include "framework/torch/modules_to_save.h"
 #include "nn/layers.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::torch {
 namespace {
@@ -27,7 +29,8 @@ using nn::NamedModule;
 bool incompatible(std::string_view family, std::string_view layer) {
   constexpr std::array<std::string_view, 5> kMamba{"falcon_h1", "mamba", "mamba2", "falcon_mamba",
                                                    "nemotron_h"};
-  return (layer == "out_proj" || layer == "conv1d") &&
+  return ghost::has(changes::kMambaLayersAreRefused) &&
+         (layer == "out_proj" || layer == "conv1d") &&
          std::find(kMamba.begin(), kMamba.end(), family) != kMamba.end();
 }
 
@@ -127,6 +130,13 @@ void mark_biases(const std::vector<ModuleNode::Named>& base_parameters,
         bias.impl().requires_grad = true;
 }
 
+/// The head that all-linear leaves out.
+std::string_view spared_head(const family::PretrainedModel& model) {
+  const bool found =
+      ghost::has(changes::kAllLinearByWholeNames) || !family::head_is_of_text(model.model_type);
+  return found ? language_model_head(model) : std::string_view();
+}
+
 }  // namespace
 
 Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
@@ -135,7 +145,7 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
   const auto parameters = parameter_targets(modules, recipe, facts.model_type);
   if (!parameters) return tl::unexpected(parameters.error());
   if (const Result<void> fine = check_routers(modules, recipe, facts); !fine) return fine;
-  const auto chosen = linear_targets(modules, recipe, language_model_head(model), *parameters);
+  const auto chosen = linear_targets(modules, recipe, spared_head(model), *parameters);
   if (!chosen) return tl::unexpected(chosen.error());
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
   MadeAdapters adapters(modules);
