@@ -47,6 +47,11 @@ inline constexpr auto kSdpaModels = std::to_array<SdpaModels>({
                 "Attention of phi3, roberta, xlm-roberta, camembert and albert is sdpa's."),
      {"phi3", "roberta", "xlm-roberta", "camembert", "albert"}},
     {sdpa_since({4, 46, 0}, "Attention of opt and distilbert is sdpa's."), {"opt", "distilbert"}},
+    {sdpa_since({4, 53, 0}, "Attention of plbart, marian and pegasus is sdpa's."),
+     {"plbart", "marian", "pegasus"}},
+    {sdpa_since({4, 56, 0}, "Attention of esm is sdpa's."), {"esm"}},
+    {sdpa_since({5, 0, 0}, "Attention of electra is sdpa's."), {"electra"}},
+    {sdpa_since({5, 15, 0}, "Attention of t5, mt5 and umt5 is sdpa's."), {"t5", "mt5", "umt5"}},
     {sdpa_since({5, 24, 0}, "Attention of gptj and codegen is sdpa's."), {"gptj", "codegen"}},
 });
 
