@@ -118,9 +118,9 @@ inline constexpr Change kTrlTakesEntropyOfShifted{
 inline constexpr Change kTrlCountsFromViews{
     Package::trl,
     {1, 6, 0},
-    "SFTTrainer counts from the logits without the last position as they lie in memory; before, "
-    "from copies.",
-    "trainer/sft_trainer.py:SFTTrainer.compute_loss"};
+    "SFTTrainer counts, and DPOTrainer takes log-probabilities, from the logits without the last "
+    "position as they lie in memory; before, from copies.",
+    "trainer/sft_trainer.py:SFTTrainer.compute_loss, trainer/dpo_trainer.py:_compute_loss"};
 
 inline constexpr Change kTrlChunksSft{
     Package::trl,

@@ -8,6 +8,7 @@
 #include "framework/transformers/trl/dpo_losses.h"
 #include "framework/transformers/trl/pair.h"
 #include "framework/transformers/trl/switched_off.h"
+#include "framework/transformers/trl/whole_logits.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -15,6 +16,8 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "ghost/ops/views.h"
+#include "ghost/session.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -30,6 +33,12 @@ struct Scores {
 
 /// x = gather_for_metrics(x).sum()
 void gather_in_place(Tensor& x, std::int64_t ranks) { x = gathered(x, ranks); }
+
+/// per_token_logps[shift_completion_mask == 0] = 0.0, where log-probabilities are of whole logits.
+void mask_prompts(const FusedOutput& outputs, const Tensor& shift_completion_mask) {
+  if (!outputs.scored_logits.defined()) return;
+  ghost::masked_fill_(outputs.log_probs, ghost::eq(shift_completion_mask, 0), 0);
+}
 
 /// (of / count).item() if count > 0 else 0.0
 void take_dpo_mean(const Tensor& of, const Tensor& count) {
@@ -139,7 +148,7 @@ std::int64_t DpoObjective::scored_of(const family::Batch& inputs) const {
 
 FusedOutput DpoObjective::reference_outputs(const family::Batch& model_inputs) const {
   const ghost::GradMode no_grad(false);
-  FusedCount count{.scored = scored_of(model_inputs), .outputs = {}};
+  FusedCount count{.scored = scored_of(model_inputs), .outputs = {}, .keeps_logits = true};
   if (reference_) return fused_forward(*reference_, model_inputs, count);
   const WithoutAdapters base(model_.model());
   count.outputs = kDpoOutputs;  // one forward was put in the model's place
@@ -148,13 +157,21 @@ FusedOutput DpoObjective::reference_outputs(const family::Batch& model_inputs) c
 
 Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   const Tensor& completion_mask = inputs.labels;
-  const Tensor shift_completion_mask = completion_mask.slice(1, 1, completion_mask.size(1));
+  Tensor shift_completion_mask = completion_mask.slice(1, 1, completion_mask.size(1));
   family::Batch model_inputs = inputs;
+  const bool fuses_head = ghost::has(changes::kTrlFusesHead);
   model_inputs.labels =
-      ghost::masked_fill(inputs.input_ids, ghost::eq(completion_mask, 0), ghost::kIgnoreIndex);
-  const FusedCount count{
-      .scored = scored_of(inputs), .outputs = kDpoOutputs, .balances_experts = balances_experts_};
-  const FusedOutput outputs = fused_forward(model_, model_inputs, count);
+      fuses_head
+          ? ghost::masked_fill(inputs.input_ids, ghost::eq(completion_mask, 0), ghost::kIgnoreIndex)
+          : inputs.input_ids;
+  const FusedCount count{.scored = scored_of(inputs),
+                         .outputs = kDpoOutputs,
+                         .balances_experts = balances_experts_,
+                         .keeps_logits = true};
+  FusedOutput outputs = fused_forward(model_, model_inputs, count);
+  if (outputs.scored_logits.defined() && !ghost::has(changes::kTrlCountsFromViews))
+    shift_completion_mask = shift_completion_mask.contiguous();
+  mask_prompts(outputs, shift_completion_mask);
   // [:, -seq_len:] is a slice, though of all: Python's short cut is for those from 0 on
   const Tensor per_token_logps = ghost::strided_slice(outputs.log_probs, 1, 0, 1);
   const Tensor logps = per_token_logps.sum(1);
@@ -165,6 +182,7 @@ Tensor DpoObjective::compute_loss(const Inputs& inputs) {
     reference.chosen = reference.rejected = inputs.num_items_in_batch;
   } else {
     ref_outputs = reference_outputs(model_inputs);
+    mask_prompts(ref_outputs, shift_completion_mask);
     reference = Pair(ref_outputs.log_probs.sum(1));
   }
   DpoTerms terms;
@@ -181,6 +199,7 @@ Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   std::vector<Tensor> locals;
   Tensor loss = dpo_loss(dpo_.loss_types, terms, locals);
   if (outputs.aux_loss.defined()) loss = loss.add(outputs.aux_loss.mul(0.5));
+  log_kept_logits(outputs, shift_completion_mask, count.scored);
   const Metrics metrics = log_dpo_metrics(
       outputs, inputs.attention_mask, shift_completion_mask, {count.scored, ranks_},
       {terms.logratios.chosen, terms.logratios.rejected, policy.chosen, policy.rejected});

@@ -15,6 +15,8 @@ namespace memtape::transformers::trl {
 struct FusedOutput {
   ghost::Tensor loss, log_probs, entropy, mean_logits, is_top1, label_mask;
   ghost::Tensor aux_loss;  ///< that of experts, if it was asked for
+  /// Where whole logits were made and kept: these, and what was scored of them.
+  ghost::Tensor logits, scored_logits;
 };
 
 /// The number of labels that are not -100, and what is needed in addition to log-probabilities.
@@ -23,6 +25,7 @@ struct FusedCount {
   LogProbOutputs outputs;
   bool balances_experts = false;  ///< output_router_logits=True
   bool in_chunks = false;         ///< also in releases whose other losses take whole logits
+  bool keeps_logits = false;      ///< whole ones live as long as the output (DPOTrainer)
 };
 
 /// model(..., fused_lm_head=True)

@@ -65,6 +65,16 @@ void take_mean_logits(const Tensor& logits, const Tensor& mask, std::int64_t sco
 
 }  // namespace
 
+namespace {
+
+/// x[:, ...] of DPOTrainer: a copy before kTrlCountsFromViews, and of the other trainers.
+Tensor as_scored(const Tensor& view, const FusedCount& count) {
+  const bool reads_views = count.keeps_logits && ghost::has(changes::kTrlCountsFromViews);
+  return reads_views ? view : view.contiguous();
+}
+
+}  // namespace
+
 FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch& inputs,
                                  FusedCount count, PreparedModel::Callee callee) {
   family::Batch without_labels = inputs;
@@ -73,13 +83,19 @@ FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch
                             ? model.unwrapped(without_labels).logits
                             : model(without_labels).logits;
   const bool shifts = ghost::has(changes::kTrlShiftsLogits);
-  const Tensor scored = shifts ? logits.slice(1, 0, -1).contiguous() : logits;
-  const Tensor shifted = inputs.labels.slice(1, 1, inputs.labels.size(1)).contiguous();
+  const Tensor scored = shifts ? as_scored(logits.slice(1, 0, -1), count) : logits;
+  const Tensor shifted = as_scored(inputs.labels.slice(1, 1, inputs.labels.size(1)), count);
   const Tensor rolled = shifts ? shifted : inputs.labels.clone();  // torch.roll(labels, -1)
   FusedOutput out;
-  out.label_mask = ghost::ne(shifted, ghost::kIgnoreIndex);
+  if (!count.keeps_logits) out.label_mask = ghost::ne(shifted, ghost::kIgnoreIndex);
   out.log_probs = selective_log_softmax(scored, rolled);
   if (!shifts) out.log_probs = out.log_probs.slice(1, 0, -1);
+  const bool keeps = count.keeps_logits && shifts;
+  if (keeps) {
+    out.logits = logits;
+    out.scored_logits = scored;
+    return out;
+  }
   const ghost::GradMode no_grad(false);
   const auto numbers = [&](bool wanted, DType dtype) {
     return wanted ? ghost::empty(shifted.sizes(), dtype) : Tensor();
@@ -93,6 +109,16 @@ FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch
   out.mean_logits = numbers(count.outputs.mean_logits, DType::float32);
   out.is_top1 = numbers(count.outputs.is_top1, DType::boolean);
   return out;
+}
+
+void log_kept_logits(FusedOutput& outputs, const Tensor& completion_mask, std::int64_t scored) {
+  if (!outputs.scored_logits.defined()) return;
+  const ghost::GradMode no_grad(false);
+  const Tensor detached = outputs.scored_logits.detach();
+  outputs.entropy = entropy_of_logits(detached);
+  take_mean_logits(detached, completion_mask.to(DType::boolean), scored);
+  outputs.mean_logits = ghost::empty(completion_mask.sizes(), DType::float32);
+  outputs.is_top1 = ghost::empty(completion_mask.sizes(), DType::boolean);
 }
 
 Tensor entropy_of_logits(const Tensor& logits) {

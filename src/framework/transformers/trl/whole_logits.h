@@ -11,6 +11,10 @@ namespace memtape::transformers::trl {
 FusedOutput whole_logits_forward(const PreparedModel& model, const family::Batch& inputs,
                                  FusedCount count, PreparedModel::Callee callee);
 
+/// What DPOTrainer logs once it has its loss: the entropy and the means of logits that were kept.
+void log_kept_logits(FusedOutput& outputs, const ghost::Tensor& completion_mask,
+                     std::int64_t scored);
+
 /// entropy_from_logits without gradients (trl 0.20 to 1.13): [B, S] for logits [B, S, V].
 ghost::Tensor entropy_of_logits(const ghost::Tensor& logits);
 
