@@ -75,8 +75,8 @@ std::string plan_head(const PlanAnswer& a, const PlanLook& look) {
     out += fmt::format("  {} parameters", with_commas(a.model.parameters));
   out += "\n";
   std::string searched =
-      fmt::format("{} plans, {} bounded out, {} run exactly", with_commas(a.screened),
-                  with_commas(a.bounded), with_commas(a.confirmed));
+      fmt::format("{} plan{}, {} bounded out, {} run exactly", with_commas(a.screened),
+                  a.screened == 1 ? "" : "s", with_commas(a.bounded), with_commas(a.confirmed));
   if (a.device)
     searched = fmt::format("{} on {}, {} each · {}", a.objective, a.device->name,
                            gib_text(a.device->total_bytes), searched);

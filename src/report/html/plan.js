@@ -28,7 +28,7 @@ const hideWithout = (id, something) => { byId(id).hidden = !something; };
 
 byId('model').textContent = answer.model.id;
 document.title = `${answer.model.id} · plans · memtape`;
-byId('settings').textContent = [answer.objective, answer.device && answer.device.name, `${answer.screened} plans`,
+byId('settings').textContent = [answer.objective, answer.device && answer.device.name, `${answer.screened} plan${answer.screened === 1 ? '' : 's'}`,
   `${answer.confirmed} run exactly`].filter(Boolean).join(' · ');
 if (plans.length)
   byId('verdict').append(element('b', {}, secondsText(mid(plans[0]))), element('p', {}, words[0][0]));
