@@ -2,6 +2,7 @@
 #include "predict/release_bounds.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
 #include <string>
@@ -109,11 +110,37 @@ void open_above_old_releases(Bounds& bounds, const TrainRecipe& recipe) {
   }
 }
 
+/// By how much steps of a trainer changed at most from one release of its package to the next, in
+/// thousandths of what is reserved: tests/truth/trl_releases.jsonl and
+/// trl_preference_releases.jsonl, SFT as 1.4 came.
+struct TrainerPackage {
+  Package package;
+  std::int64_t thousandths;
+};
+constexpr std::array kTrainerPackages{TrainerPackage{Package::trl, 67}};
+
+/// Nobody has read what a release after the newest known one does.
+void widen_beyond_trainers(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank) {
+  for (const Package package : packages_of(recipe))
+    for (const TrainerPackage& known : kTrainerPackages) {
+      const PackageFacts& facts = facts_of(package);
+      if (known.package != package || recipe.release.of(package) <= facts.newest) continue;
+      const Bytes bytes = rank.peak.reserved * known.thousandths / 1000;
+      bounds.low_bytes = std::max<Bytes>(bounds.low_bytes - bytes, 0);
+      bounds.high_bytes += bytes;
+      bounds.causes.push_back(
+          fmt::format("no step was recorded under {} {}; from one recorded release to the next "
+                      "steps of its trainers changed by up to {}",
+                      facts.name, recipe.release.of(package).text(), human_bytes(bytes)));
+    }
+}
+
 }  // namespace
 
 void widen_by_releases(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                        const RankReport& rank) {
   open_above_old_releases(bounds, recipe);
+  widen_beyond_trainers(bounds, recipe, rank);
   for (const Package package : packages_of(recipe)) {
     if (release_costs(package).empty()) continue;
     const AskedRelease asked{.facts = facts_of(package),
