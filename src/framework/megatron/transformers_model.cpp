@@ -249,6 +249,8 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& c) {
   recipe.micro_batch_size = c.integer("micro_batch_size", recipe.micro_batch_size);
   recipe.sequence_length =
       c.integer("seq_length", c.integer("encoder_seq_length", recipe.sequence_length));
+  if (c.has("expert_model_parallel_size"))
+    recipe.layout.ep = c.integer("expert_model_parallel_size", 1);
   const std::string backend = c.text("attention_backend", "");
   if (backend == "unfused" || backend == "local" || c.text("transformer_impl", "") == "local")
     recipe.attention = AttentionChoice::eager;
