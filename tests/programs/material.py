@@ -73,11 +73,32 @@ def pictures():
             labels = folder / "boxes/labels" / split
             labels.mkdir(parents=True, exist_ok=True)
             (labels / ("%d.txt" % i)).write_text("0 0.5 0.5 0.4 0.4\n1 0.3 0.3 0.2 0.2\n")
-    (folder / "boxes.yaml").write_text("path: %s\ntrain: images/train\nval: images/val\nnames: {0: a, 1: b}\n" % (folder / "boxes").resolve())
+            outlines = folder / "polygons/labels" / split
+            outlines.mkdir(parents=True, exist_ok=True)
+            (outlines / ("%d.txt" % i)).write_text("0 0.3 0.3 0.7 0.3 0.7 0.7 0.3 0.7\n1 0.2 0.2 0.4 0.2 0.3 0.4\n")
+            (folder / "polygons/images" / split).mkdir(parents=True, exist_ok=True)
+            picture.save(folder / "polygons/images" / split / ("%d.jpg" % i))
+    for kind in ("boxes", "polygons"):
+        (folder / (kind + ".yaml")).write_text("path: %s\ntrain: images/train\nval: images/val\nnames: {0: a, 1: b}\n" % (folder / kind).resolve())
     rows_of = ["filepath\ttitle"] + ["%s\t%s" % (folder.resolve() / ("boxes/images/train/%d.jpg" % i), sentence(6)) for i in range(16)]
     (folder / "captions.csv").write_text("\n".join(rows_of) + "\n")
+
+
+def molecules():
+    """Chains of carbon, nitrogen and oxygen with a number, as SMILES and as places in space with energies and forces."""
+    rows_of, frames = ["smiles,value"], []
+    for i in range(60):
+        chain = "".join(chance.choice("CCNO") for _ in range(chance.randint(3, 8)))
+        rows_of.append("C%s,%.3f" % (chain, chance.random()))
+        lines = ["%s %s %s" % (atom, " ".join("%.4f" % (1.4 * (at if axis == 0 else 0) + chance.random() / 4) for axis in range(3)),
+                               " ".join("%.4f" % (chance.random() - 0.5) for _ in range(3))) for at, atom in enumerate("C" + chain)]
+        frames.append("%d\nProperties=species:S:1:pos:R:3:REF_forces:R:3 REF_energy=%.4f pbc=\"F F F\"\n%s\n" % (
+            len(lines), -100 * len(lines) - chance.random(), "\n".join(lines)))
+    (folder / "molecules.csv").write_text("\n".join(rows_of) + "\n")
+    (folder / "molecules.xyz").write_text("".join(frames))
 
 
 texts()
 language_models()
 pictures()
+molecules()

@@ -3,7 +3,7 @@
 """run_programs.py MEMTAPE VENV FOLDER [--page FILE] [NAME...]: the programs of register.toml under `memtape run`, one line each.
 
 VENV has their packages (requirements.txt), FOLDER gets the material and what they write. Exit code 1 when one does not run to its
-end with a report. --page writes the table of those that ran.
+end with a report. --page writes the table: what each program did when it last ran in FOLDER.
 """
 import argparse
 import json
@@ -47,8 +47,13 @@ def run(name, entry, options):
         except subprocess.TimeoutExpired:
             child.terminate()
             out, _ = child.communicate()
-    answer = judged(child.returncode, out, entry)
-    return {**answer, "seconds": time.time() - began}
+    answer = {**judged(child.returncode, out, entry), "seconds": time.time() - began}
+    result_file(options, name).write_text(json.dumps(answer))
+    return answer
+
+
+def result_file(options, name):
+    return options.folder / (name + ".result.json")
 
 
 def judged(code, out, entry):
@@ -81,21 +86,22 @@ def main():
     options = parser.parse_args()
     register = tomllib.loads((HERE / "register.toml").read_text())
     options.folder.mkdir(parents=True, exist_ok=True)
-    if not (options.folder / "material/captions.csv").exists():
+    if not (options.folder / "material/molecules.xyz").exists():
         subprocess.run([options.venv / "bin/python", HERE / "material.py", options.folder / "material"], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    rows = []
+    ran = []
     for name, entry in register.items():
         if options.names and name not in options.names:
             continue
         found = run(name, entry, options)
-        rows.append((name, entry, found))
+        ran.append(found)
         print("%s %5.1f s  %s%s" % ("ok    " if found["runs"] else "FAILED", found["seconds"], name, found["why"] and ": " + found["why"]),
               flush=True)
     if options.page:
-        options.page.write_text(page(rows))
-    failed = sum(not found["runs"] for _, _, found in rows)
-    print("%d programs, %d failed" % (len(rows), failed))
+        files = [(name, entry, result_file(options, name)) for name, entry in register.items()]
+        options.page.write_text(page([(name, entry, json.loads(file.read_text())) for name, entry, file in files if file.exists()]))
+    failed = sum(not found["runs"] for found in ran)
+    print("%d programs, %d failed" % (len(ran), failed))
     return 1 if failed else 0
 
 
