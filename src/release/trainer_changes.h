@@ -98,6 +98,13 @@ inline constexpr Change kZeroOwnsRecomputes{
     "began last, and are released with it; before, each module released its own.",
     "runtime/zero/partitioned_param_coordinator.py:update_recompute_parameters"};
 
+inline constexpr Change kZeroMakesBucketsInHooks{
+    Package::deepspeed,
+    {0, 17, 2},
+    "ZeRO 1 and 2 make the buffers of a bucket as the first gradient is there; before, as backward "
+    "begins, beside the logits and their gradients.",
+    "runtime/zero/stage_1_and_2.py:DeepSpeedZeroOptimizer.process_gradients, backward_prologue"};
+
 inline constexpr Change kZeroFlattensOnDevice{
     Package::deepspeed,
     {0, 18, 7},

@@ -11,6 +11,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/session.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::deepspeed {
 namespace {
@@ -141,6 +142,11 @@ void Stage1And2::fill_grad_accum(std::size_t parameter) {
     ghost::session().set_category(wide, Category::gradient);
   }
   parameters_[parameter].impl().grad.reset();
+}
+
+void Stage1And2::backward_prologue(bool boundary) {
+  boundary_ = boundary;
+  if (!ghost::has(changes::kZeroMakesBucketsInHooks)) setup_buckets();
 }
 
 void Stage1And2::process_gradients(std::size_t parameter) {

@@ -25,7 +25,7 @@ class Stage1And2 final : public EngineOptimizer {
 
   void before_forward() override;
   Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(ghost::kScale); }
-  void backward_prologue(bool boundary) override { boundary_ = boundary; }
+  void backward_prologue(bool boundary) override;
   void backward_epilogue(bool boundary) override;
   void step() override;
   void zero_grad() override;
