@@ -229,7 +229,7 @@ constexpr auto kOptions = std::to_array<TrainOption>({
             kStep.of("transformers/modeling_utils.py: attn_implementation"), Choice{kAttentions},
             "sdpa"}
          .people_say("--attn-implementation --flash-attention"),
-     put<&R::attention>},
+     put_named<&R::names_attention, &R::attention>},
     {{"--attention-mask", "{default,none}", "whether the batch carries a mask", kStep,
       Choice{kMasks}, "default"},
      option::put_is<0, &R::batch_has_mask>},

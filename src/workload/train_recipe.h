@@ -58,6 +58,7 @@ struct TrainRecipe {
   /// The dtype of the parameters; if not set, it follows from the precision.
   std::optional<DType> weights;
   AttentionChoice attention = AttentionChoice::sdpa;
+  bool names_attention = false;  ///< false: the model's default, eager where it has no sdpa
   std::int64_t micro_batch_size = 1;
   std::int64_t sequence_length = 2048;
   /// False: it is at most the number of positions that the model has.

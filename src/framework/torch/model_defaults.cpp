@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "family/registry.h"
 #include "framework/torch/lora_targets.h"
+#include "model/type_of.h"
 #include "release/sdpa_changes.h"
 
 namespace memtape::torch {
@@ -26,7 +29,7 @@ std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
 }
 
 /// Whether transformers of that release runs the model's attention through sdpa. Of models that are
-/// not listed, it always did.
+/// neither listed nor without it altogether, it always did.
 bool has_sdpa(const Config& config, const Release& release) {
   if (!release.has(changes::kTransformersTakesSdpa)) return false;
   const std::string type = config.text("model_type", "");
@@ -35,7 +38,8 @@ bool has_sdpa(const Config& config, const Release& release) {
       return false;
   for (const auto& [change, model_types] : changes::kSdpaModels)
     if (std::ranges::find(model_types, type) != model_types.end()) return release.has(change);
-  return true;
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  return !facts || facts->modeling.has_sdpa != family::Known::no;
 }
 
 }  // namespace
@@ -58,8 +62,13 @@ TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config) {
 }
 
 TrainRecipe with_attention_of_release(TrainRecipe recipe, const Config& config) {
-  if (recipe.attention == AttentionChoice::sdpa && !has_sdpa(config, recipe.release))
-    recipe.attention = AttentionChoice::eager;
+  if (recipe.attention != AttentionChoice::sdpa || has_sdpa(config, recipe.release)) return recipe;
+  if (recipe.names_attention)
+    recipe.assumed.push_back(
+        fmt::format("transformers {} has no sdpa attention for {} and stops where it is asked for: "
+                    "this is the answer with eager attention, its default",
+                    recipe.release.of(Package::transformers).text(), type_of(config)));
+  recipe.attention = AttentionChoice::eager;
   return recipe;
 }
 
