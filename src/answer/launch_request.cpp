@@ -8,6 +8,7 @@
 
 #include "answer/command_words.h"
 #include "answer/paths_elsewhere.h"
+#include "answer/server_flags.h"
 #include "base/comma_list.h"
 #include "exports/correction.h"
 #include "launch/container.h"
@@ -44,18 +45,20 @@ std::vector<std::string> all_lines(Remarks remarks) {
 
 ServeCommand serving(const launch::Translation& said, RawOptions raw,
                      const std::vector<std::string>& command) {
-  return {.model = std::move(raw.model),
-          .engine = said.engine,
-          .values = std::move(raw.values),
-          .environment = std::move(raw.environment),
-          .flags = said.typed,
-          .warnings = all_lines(std::move(raw.remarks)),
-          .corrected =
-              [said, command](std::span<const exports::Change> changes) {
-                return exports::corrected_command(said, command, changes);
-              },
-          .html = std::move(raw.html),
-          .output = raw.output};
+  ServeCommand made{.model = std::move(raw.model),
+                    .engine = said.engine,
+                    .values = std::move(raw.values),
+                    .environment = std::move(raw.environment),
+                    .flags = said.typed,
+                    .warnings = all_lines(std::move(raw.remarks)),
+                    .corrected =
+                        [said, command](std::span<const exports::Change> changes) {
+                          return exports::corrected_command(said, command, changes);
+                        },
+                    .html = std::move(raw.html),
+                    .output = raw.output};
+  take_release_of_flags(made);
+  return made;
 }
 
 bool has(const NamedValues& values, std::string_view name) {

@@ -14,6 +14,8 @@ bool FlagLife::is_in(Version release) const {
   return !(not_yet && release <= *not_yet) && !(no_longer && release >= *no_longer);
 }
 
+std::optional<Version> FlagLife::last() const { return Version::parse(parts_[2]); }
+
 std::string FlagLife::hint() const {
   if (parts_[2] == "-") return fmt::format("{} has it", parts_[1]);
   return fmt::format("{} to {} had it: --engine-version {}", parts_[1], parts_[2], parts_[2]);

@@ -2,6 +2,7 @@
 // FlagLife: between which releases a program took one of its flags.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ class FlagLife {
   explicit FlagLife(std::string_view row);
 
   bool is_in(Version release) const;
+  /// The last release that has it, if a later one lacks it.
+  std::optional<Version> last() const;
   /// Who has it, as a hint.
   std::string hint() const;
 
