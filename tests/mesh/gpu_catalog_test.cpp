@@ -89,7 +89,7 @@ TEST(GpuCatalog, EveryGpuIsWellFormed) {
     EXPECT_GT(gpu.context_bytes, 0);
     EXPECT_FALSE(gpu.context_source.empty());
   }
-  EXPECT_EQ(ids.size(), 194u);
+  EXPECT_EQ(ids.size(), 195u);
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ struct BailingHybridConfig : DeepseekConfig {
                         .num_experts_per_tok = 8,
                         .intermediate_size = 768,
                         .experts_per_tok_key = {"num_experts_per_token", "num_experts_per_tok"}}),
-        linear_head_dim(c.dimension("head_dim", 128)),
-        conv_kernel(c.dimension("short_conv_kernel_size", 4)),
+        linear_head_dim(c.dimension({"linear_head_dim", "head_dim"}, 128)),
+        conv_kernel(c.dimension({"linear_conv_kernel_dim", "short_conv_kernel_size"}, 4)),
         safe_gate(c.boolean("kda_safe_gate", true)),
         linear(linear_layers_of(c)),
         sparse_layers(

@@ -32,10 +32,14 @@ Tensor triangle(int diagonal) {
   return ghost::triu(ghost::ones({kKimiChunk, kKimiChunk}, DType::boolean), diagonal);
 }
 
-/// (a.unsqueeze(-2) * b.unsqueeze(-3) * decays).sum(-1).masked_fill(mask, 0)
-Tensor decayed_products(const Tensor& a, const Tensor& b, const Tensor& decays,
-                        const Tensor& mask) {
-  return ghost::masked_fill(a.unsqueeze(-2).mul(b.unsqueeze(-3)).mul(decays).sum(-1), mask, 0);
+Tensor products_of_pairs(const Tensor& a, const Tensor& b) {
+  return a.unsqueeze(-2).mul(b.unsqueeze(-3));
+}
+
+/// (products * decays).sum(-1).masked_fill(mask, 0)
+Tensor decayed(Tensor products, const Tensor& decays, const Tensor& mask) {
+  products = products.mul(decays);
+  return ghost::masked_fill(products.sum(-1), mask, 0);
 }
 
 }  // namespace
@@ -69,7 +73,7 @@ void KimiDeltaRule::solve_rows() {
   Tensor differences = g.unsqueeze(-2).sub(g.unsqueeze(-3));
   decay_mask = ghost::exp(
       ghost::masked_fill(std::move(differences), strict_mask.unsqueeze(-1), ghost::kLowest));
-  attn = decayed_products(k_beta, key, decay_mask, mask).neg();
+  attn = decayed(products_of_pairs(k_beta, key), decay_mask, mask).neg();
   invert_row_by_row(attn, row, sub);
   value = attn.matmul(v_beta);
   k_cumdecay = attn.matmul(k_beta.mul(ghost::exp(g)));
@@ -89,7 +93,9 @@ Tensor KimiDeltaRule::scan() {
     v_i = value.select(2, i);
     g_i = g.select(2, i);
     attn_inter = q_i.mul(ghost::exp(g_i)).matmul(last_recurrent_state);
-    attn_intra = decayed_products(q_i, k_i, decay_mask.select(2, i), mask);
+    Tensor products = products_of_pairs(q_i, k_i);
+    const Tensor decays = decay_mask.select(2, i);  // later than the products: first in backward
+    attn_intra = decayed(std::move(products), decays, mask);
     v_prime = k_cumdecay.select(2, i).matmul(last_recurrent_state);
     v_new = v_i.sub(v_prime);
     ghost::copy_into(core_attn_out, core_attn_out.select(2, i),
