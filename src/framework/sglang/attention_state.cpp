@@ -88,7 +88,8 @@ AttentionState attention_state(const ServerArgs& args, const std::vector<vllm::K
   const std::string_view backend = backend_of(args, layers);
   AttentionState state;
   if (backend == "flashinfer") state = flashinfer_state(args, layers);
-  // 0.4.5 has other tables; a start-up with a million tokens (issue 5212) contradicts their copies.
+  // 0.4.5 has other tables; a start-up with a million tokens (SGLang's issue 5212)
+  // contradicts their copies.
   if (backend == "fa3" && args.release.has(changes::kSglangPrefersFlashAttention))
     state.captured = flash_attention_tables(args, layers);
   if (!args.cuda_graphs) state.captured = 0;
