@@ -128,6 +128,12 @@ def page():
     return right and levels["optimizer_state"] >= 2 * weights, json.dumps([data["notes"], levels])
 
 
+def written_configs():
+    """What transformers writes into a config.json is read as what it means."""
+    code, out, err = run(python, HERE / "written_configs.py", memtape, folder / "configs")
+    return code == 0, tail(out, err)
+
+
 def dead_rank():
     """Nobody waits for a rank that died; the launcher says 0, and the run says 1 and names the rank."""
     code, out, err = run(memtape, "run", "--json", "--gpus", "2", "--", python, HERE / "dead_rank.py")
@@ -167,9 +173,9 @@ def real_gpu():
 def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
-    tests = [("programs", programs), ("steering", steering), ("ranks", ranks), ("waiting", waiting),
-             ("host model", host_model), ("late peak", late_peak), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes),
-             ("dead rank", dead_rank), ("real_gpu", real_gpu)]
+    tests = [("written configs", written_configs), ("programs", programs), ("steering", steering), ("ranks", ranks), ("waiting", waiting),
+             ("host model", host_model), ("late peak", late_peak), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page),
+             ("exit codes", exit_codes), ("dead rank", dead_rank), ("real_gpu", real_gpu)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = left_out = 0
 

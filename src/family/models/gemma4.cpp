@@ -82,9 +82,10 @@ LayerRopes gemma4_ropes(const Config& c, const Gemma4TextConfig& config) {
   return ropes;
 }
 
-/// A dense model says null for how many experts it has: then nothing reads their sizes.
+/// A dense model says null for its experts: then nothing reads their sizes.
 MoeDefaults gemma4_experts(const Config& c) {
-  if (c.is_null("num_experts")) return {.experts_key = "none", .experts_per_tok_key = "none"};
+  if (c.is_null("num_experts"))
+    return {.experts_key = "none", .intermediate_key = "none", .experts_per_tok_key = "none"};
   return {.num_experts_per_tok = 1, .experts_per_tok_key = "top_k_experts"};
 }
 
@@ -121,7 +122,7 @@ Gemma4TextConfig::Gemma4TextConfig(const Config& c, const ModelOptions& options)
           : num_key_value_heads;
   check_divides(c, "num_global_key_value_heads", global_key_value_heads, num_attention_heads);
   check_sliding_window(c, *this);
-  if (c.text("use_bidirectional_attention", "") == "all")
+  if (!c.is_null("use_bidirectional_attention") && c.text("use_bidirectional_attention") == "all")
     c.fail("use_bidirectional_attention", "must not be \"all\" for a causal language model");
   if (num_kv_shared_layers >= num_hidden_layers)
     c.fail("num_kv_shared_layers", "must be fewer than num_hidden_layers");

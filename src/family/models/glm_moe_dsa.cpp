@@ -27,6 +27,9 @@ struct GlmMoeDsaConfig : SparseAttentionConfig {
              .num_experts = 256,
              .num_experts_per_tok = 8,
              .intermediate_size = 2048}) {
+    if (!c.has("q_lora_rank")) q_lora_rank = 2048;
+    qk_nope_head_dim = c.dimension("qk_nope_head_dim", 192);
+    v_head_dim = c.dimension("v_head_dim", 256);
     index_n_heads = c.dimension("index_n_heads", 32);
     index_rotates_pairs = ghost::has(changes::kGlmIndexerRotatesPairs);
     read_groups_of_two_best(c, 1, 1);

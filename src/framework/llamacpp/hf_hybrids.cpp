@@ -128,7 +128,8 @@ void convert_granite_hybrid(Converter& w) {
   w.copy_real("residual_scale", "residual_multiplier");
   w.copy_real("embedding_scale", "embedding_multiplier");
   w.copy_real("logit_scale", "logits_scaling");
-  const bool rotates = w.c.text("position_embedding_type", "rope") == "rope";
+  const bool rotates =
+      !w.c.has("position_embedding_type") || w.c.optional_text("position_embedding_type") == "rope";
   w.set("rope.scaling.finetuned", rotates ? 1 : 0);
   const std::int64_t shared = w.c.count("shared_intermediate_size", 0);
   if (w.c.count("num_local_experts", 0) > 0)

@@ -372,7 +372,7 @@ std::unique_ptr<ServedModel> make_granite_hybrid(const Place& place) {
     const std::int64_t hidden = c.dimension("hidden_size");
     Block mixer;
     if (layer_type(c, index) == "attention") {
-      const bool turns = c.text("position_embedding_type", "nope") == "rope";
+      const bool turns = c.optional_text("position_embedding_type") == "rope";
       mixer = block_of(std::make_shared<AttentionBlock>(
           layer / "self_attn", hidden, config_heads(layer), AttentionBlockOptions{.rope = turns}));
     } else {
