@@ -10,6 +10,7 @@
 #include "family/facts.h"
 #include "family/losses/masked_lm_loss_function.h"
 #include "family/parts/activations.h"
+#include "family/parts/bidirectional.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/llama_layer.h"
 #include "ghost/ops/pointwise.h"
@@ -33,20 +34,12 @@ struct EuroBertConfig : DecoderConfig {
   }
 };
 
-AttentionCall attention_call(const EuroBertConfig& c) {
-  AttentionCall call = attention_call(static_cast<const DecoderConfig&>(c));
-  call.is_causal = false;
-  return call;
-}
+AttentionCall attention_call(const EuroBertConfig& c) { return bidirectional_call(c); }
 
-struct EuroBertParts : DecoderParts {
+struct EuroBertParts : BidirectionalParts {
   using Settings = EuroBertConfig;
   using DecoderLayer = PreNormDecoderLayer<LlamaAttention>;
   using Norm = LlamaRMSNorm;
-  static Positions positions(const Tensor& inputs_embeds) {
-    const Tensor ids = ghost::arange(inputs_embeds.size(1), DType::int64).unsqueeze(0);
-    return {ids, ids};
-  }
   static LayerMasks make_masks(const EuroBertConfig& c, const Tensor& attention_mask,
                                const Tensor& inputs_embeds, const Tensor&) {
     return {create_bidirectional_mask({.attention = c.attention, .attention_mask = attention_mask},

@@ -122,7 +122,7 @@ Gemma4TextConfig::Gemma4TextConfig(const Config& c, const ModelOptions& options)
           : num_key_value_heads;
   check_divides(c, "num_global_key_value_heads", global_key_value_heads, num_attention_heads);
   check_sliding_window(c, *this);
-  if (!c.is_null("use_bidirectional_attention") && c.text("use_bidirectional_attention") == "all")
+  if (c.optional_text("use_bidirectional_attention") == "all")
     c.fail("use_bidirectional_attention", "must not be \"all\" for a causal language model");
   if (num_kv_shared_layers >= num_hidden_layers)
     c.fail("num_kv_shared_layers", "must be fewer than num_hidden_layers");

@@ -396,9 +396,7 @@ class ModernBertClassifier final : public ClassifierHead {
         classifier_(root / "classifier", widths.hidden_size, widths.num_labels) {}
 
   Tensor logits(Tensor& features, const Tensor& attention_mask) override {
-    if (task_ == Task::sequence_classification)
-      features = takes_mean_ ? mean_over_tokens(features, attention_mask)
-                             : ghost::indexed_by_colons(features, 1).select(1, 0);
+    if (task_ == Task::sequence_classification) pool_tokens(features, attention_mask, takes_mean_);
     features = head_(features);
     features = drop_(features);
     return classifier_(features);

@@ -10,6 +10,7 @@
 #include "family/facts.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/bert_head.h"
+#include "family/parts/bidirectional.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
 #include "family/parts/llama_layer.h"
@@ -38,8 +39,7 @@ struct RotaryBertLayerConfig : DecoderConfig {
 };
 
 AttentionCall attention_call(const RotaryBertLayerConfig& c) {
-  AttentionCall call = attention_call(static_cast<const DecoderConfig&>(c));
-  call.is_causal = false;
+  AttentionCall call = bidirectional_call(c);
   call.eager_softmax = EagerSoftmax::plain;
   return call;
 }

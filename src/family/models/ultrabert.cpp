@@ -10,6 +10,7 @@
 
 #include "family/facts.h"
 #include "family/losses/masked_lm_loss_function.h"
+#include "family/parts/bidirectional.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/llama_layer.h"
 #include "ghost/ops/views.h"
@@ -51,22 +52,14 @@ struct UltrabertConfig : DecoderConfig {
   LayerRopes ropes;
 };
 
-AttentionCall attention_call(const UltrabertConfig& c) {
-  AttentionCall call = attention_call(static_cast<const DecoderConfig&>(c));
-  call.is_causal = false;
-  return call;
-}
+AttentionCall attention_call(const UltrabertConfig& c) { return bidirectional_call(c); }
 
-struct UltrabertParts : DecoderParts {
+struct UltrabertParts : BidirectionalParts {
   using Settings = UltrabertConfig;
   using DecoderLayer = PreNormDecoderLayer<LlamaAttention>;
   using Norm = LlamaRMSNorm;
   using Rotary = LayerTypeRotaryEmbedding;
   static const LayerRopes& rope(const UltrabertConfig& c) { return c.ropes; }
-  static Positions positions(const Tensor& inputs_embeds) {
-    const Tensor ids = ghost::arange(inputs_embeds.size(1), DType::int64).unsqueeze(0);
-    return {ids, ids};
-  }
   static LayerMasks make_masks(const UltrabertConfig& c, const Tensor& attention_mask,
                                const Tensor& inputs_embeds, const Tensor&) {
     const MaskRequest request{.attention = c.attention,
@@ -142,9 +135,7 @@ class UltrabertClassifier final : public ClassifierHead {
         classifier_(root / "classifier", widths.hidden_size, widths.num_labels) {}
 
   Tensor logits(Tensor& features, const Tensor& attention_mask) override {
-    if (task_ == Task::sequence_classification)
-      features = takes_mean_ ? mean_over_tokens(features, attention_mask)
-                             : ghost::indexed_by_colons(features, 1).select(1, 0);
+    if (task_ == Task::sequence_classification) pool_tokens(features, attention_mask, takes_mean_);
     features = drop_(features);
     return classifier_(features);
   }

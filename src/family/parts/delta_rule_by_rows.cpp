@@ -15,15 +15,8 @@
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
-namespace {
 
 using ghost::Tensor;
-
-constexpr std::int64_t kRowsChunk = 64;
-
-Tensor upper_triangle() {
-  return ghost::triu(ghost::ones({kRowsChunk, kRowsChunk}, DType::boolean), 1);
-}
 
 Tensor packed_by_head(const Tensor& x) { return x.transpose(1, 2).contiguous().to_float(); }
 
@@ -31,7 +24,15 @@ Tensor chunked(const Tensor& x) {
   return x.reshape({x.size(0), x.size(1), -1, kRowsChunk, x.size(-1)});
 }
 
-}  // namespace
+Tensor chunk_triangle(int diagonal) {
+  return ghost::triu(ghost::ones({kRowsChunk, kRowsChunk}, DType::boolean), diagonal);
+}
+
+Tensor out_of_chunks(Tensor x, std::int64_t sequence_length, DType dtype) {
+  x = x.reshape({x.size(0), x.size(1), -1, x.size(-1)});
+  x = x.slice(2, 0, sequence_length);
+  return x.transpose(1, 2).contiguous().to(dtype);
+}
 
 Tensor l2norm(const Tensor& x) {
   const Tensor inv_norm = ghost::rsqrt(x.mul(x).sum(-1, true).add(1e-6));
@@ -72,7 +73,7 @@ void DeltaRuleByRows::pad_and_chunk() {
 
 /// The inverse of the chunk's triangular system, row by row in place.
 void DeltaRuleByRows::solve_rows() {
-  mask = upper_triangle();
+  mask = chunk_triangle(1);
   g = ghost::cumsum(g, -1);
   decay_mask = ghost::tril(ghost::exp(ghost::tril(g.unsqueeze(-1).sub(g.unsqueeze(-2)))));
   attn = ghost::masked_fill(k_beta.matmul(key.transpose(-1, -2)).mul(decay_mask), mask, 0).neg();
@@ -93,7 +94,7 @@ Tensor DeltaRuleByRows::scan() {
           ? last_recurrent_state.to(value.dtype())
           : ghost::zeros({key.size(0), key.size(1), key.size(-1), value.size(-1)}, value.dtype());
   Tensor core_attn_out = ghost::zeros_like(value);
-  mask = upper_triangle();
+  mask = chunk_triangle(1);
   const std::int64_t num_chunks = query.size(2);
   for (std::int64_t i = 0; i < num_chunks; ++i) {
     q_i = query.select(2, i);
@@ -123,10 +124,7 @@ Tensor DeltaRuleByRows::run(bool keeps_state) {
   solve_rows();
   Tensor core_attn_out = scan();
   if (!keeps_state) last_recurrent_state.reset();
-  const ghost::Dims s = core_attn_out.sizes();
-  core_attn_out = core_attn_out.reshape({s[0], s[1], -1, s[4]});
-  core_attn_out = core_attn_out.slice(2, 0, sequence_length);
-  return core_attn_out.transpose(1, 2).contiguous().to(initial_dtype);
+  return out_of_chunks(std::move(core_attn_out), sequence_length, initial_dtype);
 }
 
 }  // namespace memtape::family

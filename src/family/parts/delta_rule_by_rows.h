@@ -30,6 +30,19 @@ struct DeltaRuleByRows {
 /// the last row and what is above it in the caller's locals.
 void invert_row_by_row(ghost::Tensor& attn, ghost::Tensor& row, ghost::Tensor& sub);
 
+// What delta rules whose rows are inverted one after the other have in common.
+
+inline constexpr std::int64_t kRowsChunk = 64;  ///< tokens
+
+/// [B, S, H, ...] as float32 [B, H, S, ...].
+ghost::Tensor packed_by_head(const ghost::Tensor& x);
+/// [B, H, S, D] as [B, H, chunks, C, D].
+ghost::Tensor chunked(const ghost::Tensor& x);
+/// The triangle of a chunk from that diagonal on, [C, C], boolean.
+ghost::Tensor chunk_triangle(int diagonal);
+/// [B, H, chunks, C, D] as [B, S, H, D] of the tokens that are there.
+ghost::Tensor out_of_chunks(ghost::Tensor x, std::int64_t sequence_length, DType dtype);
+
 /// l2norm(x, dim=-1, eps=1e-6)
 ghost::Tensor l2norm(const ghost::Tensor& x);
 

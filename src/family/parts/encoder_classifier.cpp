@@ -9,6 +9,8 @@
 
 namespace memtape::family {
 
+namespace {
+
 Tensor mean_over_tokens(const Tensor& last_hidden_state, const Tensor& given_mask) {
   const Tensor attention_mask =
       given_mask.defined()
@@ -16,6 +18,13 @@ Tensor mean_over_tokens(const Tensor& last_hidden_state, const Tensor& given_mas
           : ghost::ones({last_hidden_state.size(0), last_hidden_state.size(1)}, DType::boolean);
   Tensor sum = last_hidden_state.mul(attention_mask.unsqueeze(-1)).sum(1);
   return std::move(sum).div(attention_mask.sum(1, true));
+}
+
+}  // namespace
+
+void pool_tokens(Tensor& last_hidden_state, const Tensor& given_mask, bool takes_mean) {
+  last_hidden_state = takes_mean ? mean_over_tokens(last_hidden_state, given_mask)
+                                 : ghost::indexed_by_colons(last_hidden_state, 1).select(1, 0);
 }
 
 ClassifierWidths classifier_widths(const ModelOptions& options, std::int64_t hidden_size,

@@ -27,9 +27,9 @@ class ClassifierHead {
   virtual ModelOutput output(Tensor logits, const Batch& batch);
 };
 
-/// The mean of [B, S, H] over the tokens that are there, where a model makes a mask if it got none
-/// (ModernBERT, UltraBERT).
-Tensor mean_over_tokens(const Tensor& last_hidden_state, const Tensor& given_mask);
+/// Makes of [B, S, H] the mean over the tokens that are there, or the first token (classifier_pooling
+/// of ModernBERT and UltraBERT, which make a mask if they got none).
+void pool_tokens(Tensor& last_hidden_state, const Tensor& given_mask, bool takes_mean);
 
 struct ClassifierWidths {
   std::int64_t hidden_size, num_labels;

@@ -10,7 +10,6 @@
 #include "ghost/ops/padding.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/scan.h"
-#include "ghost/ops/triangular.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::family {
@@ -18,18 +17,10 @@ namespace {
 
 using ghost::Tensor;
 
-constexpr std::int64_t kKimiChunk = 64;
-
 /// l2norm, by a square root and a division.
 Tensor divided_by_norm(const Tensor& x) {
   const Tensor inv_norm = ghost::sqrt(x.mul(x).sum(-1, true).add(1e-6));
   return x.div(inv_norm);
-}
-
-Tensor float_by_head(const Tensor& x) { return x.transpose(1, 2).contiguous().to_float(); }
-
-Tensor triangle(int diagonal) {
-  return ghost::triu(ghost::ones({kKimiChunk, kKimiChunk}, DType::boolean), diagonal);
 }
 
 Tensor products_of_pairs(const Tensor& a, const Tensor& b) {
@@ -45,9 +36,9 @@ Tensor decayed(Tensor products, const Tensor& decays, const Tensor& mask) {
 }  // namespace
 
 void KimiDeltaRule::prepare() {
-  Tensor q = float_by_head(query), k = float_by_head(key), v = float_by_head(value),
-         b = float_by_head(beta);
-  g = float_by_head(g);
+  Tensor q = packed_by_head(query), k = packed_by_head(key), v = packed_by_head(value),
+         b = packed_by_head(beta);
+  g = packed_by_head(g);
   query = std::move(q);
   key = std::move(k);
   value = std::move(v);
@@ -57,19 +48,18 @@ void KimiDeltaRule::prepare() {
 }
 
 void KimiDeltaRule::pad_and_chunk() {
-  const std::int64_t pad_size = (kKimiChunk - query.size(2) % kKimiChunk) % kKimiChunk;
+  const std::int64_t pad_size = (kRowsChunk - query.size(2) % kRowsChunk) % kRowsChunk;
   query = ghost::pad(query, 2, 0, pad_size).mul(ghost::kScale);
   for (Tensor* x : {&key, &value, &g, &beta}) *x = ghost::pad(*x, 2, 0, pad_size);
   v_beta = value.mul(beta.unsqueeze(-1));
   k_beta = key.mul(beta.unsqueeze(-1));
-  for (Tensor* x : {&query, &key, &value, &g, &k_beta, &v_beta})
-    *x = x->reshape({x->size(0), x->size(1), -1, kKimiChunk, x->size(-1)});
+  for (Tensor* x : {&query, &key, &value, &g, &k_beta, &v_beta}) *x = chunked(*x);
 }
 
 void KimiDeltaRule::solve_rows() {
   g = ghost::cumsum(g, -2);
-  mask = triangle(0);
-  strict_mask = triangle(1);
+  mask = chunk_triangle(0);
+  strict_mask = chunk_triangle(1);
   Tensor differences = g.unsqueeze(-2).sub(g.unsqueeze(-3));
   decay_mask = ghost::exp(
       ghost::masked_fill(std::move(differences), strict_mask.unsqueeze(-1), ghost::kLowest));
@@ -85,7 +75,7 @@ Tensor KimiDeltaRule::scan() {
           ? last_recurrent_state.to(value.dtype())
           : ghost::zeros({key.size(0), key.size(1), key.size(-1), value.size(-1)}, value.dtype());
   Tensor core_attn_out = ghost::zeros_like(value);
-  mask = triangle(1);
+  mask = chunk_triangle(1);
   const std::int64_t num_chunks = query.size(2);
   for (std::int64_t i = 0; i < num_chunks; ++i) {
     q_i = query.select(2, i);
@@ -100,8 +90,8 @@ Tensor KimiDeltaRule::scan() {
     v_new = v_i.sub(v_prime);
     ghost::copy_into(core_attn_out, core_attn_out.select(2, i),
                      attn_inter.add(attn_intra.matmul(v_new)));
-    Tensor kept = last_recurrent_state.mul(ghost::exp(g_i.select(2, kKimiChunk - 1)).unsqueeze(-1));
-    Tensor decay = g_i.slice(2, kKimiChunk - 1, kKimiChunk).sub(g_i);
+    Tensor kept = last_recurrent_state.mul(ghost::exp(g_i.select(2, kRowsChunk - 1)).unsqueeze(-1));
+    Tensor decay = g_i.slice(2, kRowsChunk - 1, kRowsChunk).sub(g_i);
     Tensor learned = k_i.mul(ghost::exp(std::move(decay))).transpose(-1, -2).matmul(v_new);
     last_recurrent_state = std::move(kept).add(std::move(learned));
   }
@@ -116,10 +106,7 @@ Tensor KimiDeltaRule::run(bool keeps_state) {
   solve_rows();
   Tensor core_attn_out = scan();
   if (!keeps_state) last_recurrent_state.reset();
-  const ghost::Dims s = core_attn_out.sizes();
-  core_attn_out = core_attn_out.reshape({s[0], s[1], -1, s[4]});
-  core_attn_out = core_attn_out.slice(2, 0, sequence_length);
-  return core_attn_out.transpose(1, 2).contiguous().to(initial_dtype);
+  return out_of_chunks(std::move(core_attn_out), sequence_length, initial_dtype);
 }
 
 Tensor KimiDeltaRule::run_step() {
