@@ -3,6 +3,7 @@
 // that are counted from 0.
 #pragma once
 
+#include "family/parts/attention_of.h"
 #include "family/parts/decoder.h"
 #include "ghost/ops/creation.h"
 
