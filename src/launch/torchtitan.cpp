@@ -56,9 +56,22 @@ Result<Settings> read_titan_words(const LaunchCommand& command) {
   return settings;
 }
 
+/// Since 0.3.0 configurations are Python functions, by model (models/*/config_registry.py).
+bool names_function(const LaunchCommand& command, const Settings& words) {
+  return words.find("module") || words.find("config") || command.variable("MODULE") ||
+         command.variable("CONFIG");
+}
+
 Result<Settings> read_titan(const LaunchCommand& command, const WordStyle&) {
   Result<Settings> words = read_titan_words(command);
   if (!words) return words;
+  if (names_function(command, *words))
+    return unsupported(
+        "torchtitan since 0.3.0, which --module and --config tell, is not modelled: it captures "
+        "its steps as CUDA graphs and takes the loss in chunks",
+        command.path,
+        "its real memory, without a GPU: memtape run before the command; toml files of 0.2.2 are "
+        "answered");
   const std::string* const named = command.variable("CONFIG_FILE");
   const std::string file = words->text("job.config_file").value_or(named ? *named : "");
   if (file.empty())
@@ -92,11 +105,11 @@ void check_titan_names(Reading& reading) {
   }
 }
 
-/// The day of the newest checkout that has all these names.
-std::string newest_day(const Settings& settings) {
-  std::string_view day = "2025-10-31";
+/// The last day on which a checkout has all these names; nothing where those of releases have them.
+std::string last_day(const Settings& settings) {
+  std::string_view day;
   for (const Word& last : data::torchtitan_last_days())
-    if (settings.find(last.theirs)) day = std::min(day, last.ours);
+    if (settings.find(last.theirs) && (day.empty() || last.ours < day)) day = last.ours;
   return std::string(day);
 }
 
@@ -178,7 +191,7 @@ bool uses_flex(Reading& reading) {
 std::string strategy_of(Reading& reading) {
   Settings& settings = reading.settings;
   JsonObject strategy;
-  strategy.add("version", newest_day(settings));
+  if (const std::string day = last_day(settings); !day.empty()) strategy.add("version", day);
   const std::string mode = settings.text("activation_checkpoint.mode").value_or("selective");
   if (mode == "selective" && !settings.find("activation_checkpoint.selective_ac_option"))
     strategy.add("selective_ac_option", "2");  // ActivationCheckpoint's default

@@ -110,6 +110,30 @@ void open_above_old_releases(Bounds& bounds, const TrainRecipe& recipe) {
   }
 }
 
+/// A release after the newest known one whose trainer was written anew: known rules say what lies
+/// between its steps, and not what a step needs.
+struct RewrittenTrainer {
+  Package package;
+  Version since;
+  std::string_view what;
+};
+constexpr std::array kRewrittenTrainers{RewrittenTrainer{
+    Package::torchtitan,
+    {0, 3, 0},
+    "captures steps as CUDA graphs, takes the loss in chunks and attends by "
+    "flex_attention (trainer.py, components/loss.py, models/common/attention.py)"}};
+
+void open_at_rewritten_trainers(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank) {
+  for (const Package package : packages_of(recipe))
+    for (const RewrittenTrainer& known : kRewrittenTrainers) {
+      if (known.package != package || recipe.release.of(package) < known.since) continue;
+      bounds.has_upper_end = false;
+      bounds.low_bytes = std::min(bounds.low_bytes, rank.steady.allocated);
+      bounds.causes.push_back(fmt::format("{} {} {}: what its steps need is not bounded",
+                                          facts_of(package).name, known.since.text(), known.what));
+    }
+}
+
 /// By how much steps of a trainer changed at most from one release of its package to the next, in
 /// thousandths of what is reserved: tests/truth/trl_releases.jsonl and
 /// trl_preference_releases.jsonl, SFT as 1.4 came.
@@ -140,6 +164,7 @@ void widen_beyond_trainers(Bounds& bounds, const TrainRecipe& recipe, const Rank
 void widen_by_releases(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                        const RankReport& rank) {
   open_above_old_releases(bounds, recipe);
+  open_at_rewritten_trainers(bounds, recipe, rank);
   widen_beyond_trainers(bounds, recipe, rank);
   for (const Package package : packages_of(recipe)) {
     if (release_costs(package).empty()) continue;

@@ -18,7 +18,7 @@ constexpr std::array<PackageFacts, 15> kPackages{{
     {Package::deepspeed, "deepspeed", {0, 19, 8}, {0, 15, 0}},
     {Package::megatron_core, "megatron-core", {0, 16, 1}, {0, 15, 0}},
     {Package::transformer_engine, "transformer-engine", {2, 10, 0}, {1, 2, 0}},
-    {Package::torchtitan, "torchtitan", {0, 2, 2}, {0, 1, 0}},
+    {Package::torchtitan, "torchtitan", {0, 2, 0}, {0, 1, 0}},
     {Package::litgpt, "litgpt", {0, 5, 0}, {0, 1, 0}},
     {Package::triton, "triton", {3, 6, 0}, {3, 0, 0}},
     {Package::vllm, "vllm", {0, 33, 0}, {0, 8, 0}},

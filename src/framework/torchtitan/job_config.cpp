@@ -33,7 +33,24 @@ struct Said : JobConfig {
   std::int64_t replicas = 1;
   PipelineWords words;
   std::optional<bool> stops_early;
+  bool names_day = false;
 };
+
+/// The days on which releases were made (the tags of its repository), the newest first. Those that
+/// nobody has read are taken to be as the newest known throughout.
+constexpr std::array kDaysOfReleases{
+    std::pair{Version{0, 2, 3}, kDefaultDay}, std::pair{Version{0, 2, 2}, Version{2026, 2, 20}},
+    std::pair{Version{0, 2, 1}, Version{2025, 12, 26}}, std::pair{Version{0, 2, 0}, kDefaultDay},
+    std::pair{Version{0, 1, 0}, Version{2025, 6, 18}}};
+
+/// What --strategy says, of the day that it names, else of that of the release.
+Said said_by(const TrainRecipe& recipe) {
+  Said said = recipe.own.of<Said>();
+  if (said.names_day) return said;
+  for (const auto& [release, day] : kDaysOfReleases)
+    if ((said.day = day, release <= recipe.release.of(Package::torchtitan))) break;
+  return said;
+}
 
 /// "2025-06-04".
 Result<void> read_day(const Config& json, std::string_view name, Said& said) {
@@ -52,6 +69,7 @@ Result<void> read_day(const Config& json, std::string_view name, Said& said) {
     return bad_input("torchtitan began in March 2024", "--strategy: version",
                      "2024-03-01 or later");
   said.day = day;
+  said.names_day = true;
   return {};
 }
 
@@ -198,7 +216,7 @@ Result<void> read_loss(std::span<const NamedValue> options, TrainRecipe& recipe)
 }
 
 Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe) {
-  Said job = recipe.own.of<Said>();
+  Said job = said_by(recipe);
   return settle_activation_checkpoint(recipe, job)
       .and_then([&]() -> Result<void> {
         job.accumulates = recipe.gradient_accumulation > 1;
@@ -228,7 +246,7 @@ TrainRecipe resolved(TrainRecipe recipe) {
     recipe.weights = DType::float32;
     recipe.precision = Precision::fp32;
   }
-  const bool fuses = recipe.own.of<Said>().has(changes::kTitanFusesOptimizer);
+  const bool fuses = said_by(recipe).has(changes::kTitanFusesOptimizer);
   if (!recipe.names_optimizer_impl && fuses) recipe.optimizer_impl = OptimizerImpl::fused;
   return recipe;
 }

@@ -24,7 +24,7 @@ struct TrainRecipe;
 
 namespace memtape::torchtitan {
 
-/// The day of release 0.2.0, the last one that has toml files.
+/// The day of release 0.2.0, the newest that is known throughout.
 inline constexpr Version kDefaultDay{2025, 10, 31};
 
 enum class ActivationCheckpoint { none, full, layers, ops };
