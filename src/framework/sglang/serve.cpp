@@ -294,10 +294,12 @@ void add_settings(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& p
       {"max_running_requests", whole(pools.max_running_requests)},
       {"radix_cache", args.radix_cache ? "true" : "false"},
   };
+  const int groups = s.parallel.attention_dp;
   answer.mesh = {{"tp_size", whole(s.parallel.tp)},
                  {"pp_size", whole(s.parallel.pp)},
-                 {"dp_size", whole(args.replicas)},
+                 {"dp_size", whole(groups > 1 ? groups : args.replicas)},
                  {"expert_parallel", s.parallel.expert_parallel ? "true" : "false"}};
+  if (groups > 1) answer.mesh.emplace_back("enable_dp_attention", "true");
 }
 
 void note_offloaded(ServeAnswer& answer, const RankRun& run) {
