@@ -22,6 +22,11 @@ std::string_view name(Compute compute) {
   return kNames[static_cast<std::size_t>(compute)];
 }
 
+Compute compute_of(LowBits bits) {
+  if (bits == LowBits::nvfp4) return Compute::nvfp4;
+  return bits == LowBits::mxfp8 ? Compute::mxfp8 : Compute::fp8;
+}
+
 double bytes_of(Compute compute) {
   switch (compute) {
     case Compute::fp32:

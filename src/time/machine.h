@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "mesh/gpu_catalog.h"
 #include "mesh/gpu_speeds.h"
+#include "workload/step_choices.h"
 
 namespace memtape::time {
 
@@ -18,6 +19,8 @@ namespace memtape::time {
 enum class Compute : std::uint8_t { fp32, tf32, bf16, fp16, fp8, mxfp8, nvfp4 };
 
 std::string_view name(Compute compute);
+/// The format of --precision fp8, mxfp8 or nvfp4.
+Compute compute_of(LowBits bits);
 /// The bytes of one element of a matrix, with its part of the blocks' scales.
 double bytes_of(Compute compute);
 

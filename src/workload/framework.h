@@ -26,7 +26,7 @@ struct TakenOptions {
   bool training_arguments = false;  ///< transformers' TrainingArguments by their names
   bool quantize = false;            ///< litgpt's word for it
   bool compile = false;             ///< torch.compile
-  bool eight_bit_products = false;  ///< --precision fp8 and mxfp8
+  int low_bits = 0;  ///< so many of LowBits, in their order: --precision fp8, mxfp8, nvfp4
   bool selective_checkpointing = false;
   bool layer_checkpointing = false;
   std::string_view loss = "torch";  ///< the --loss that it has beside torch's

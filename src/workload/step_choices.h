@@ -8,8 +8,9 @@
 namespace memtape {
 
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };
-/// Products in 8 bits (--fp8-format hybrid and --fp8-recipe mxfp8 of Megatron).
-enum class EightBits : std::uint8_t { fp8, mxfp8 };
+/// Products in 8 or 4 bits (--fp8-format hybrid, --fp8-recipe mxfp8 and --fp4-format of Megatron;
+/// torchtitan's converters).
+enum class LowBits : std::uint8_t { fp8, mxfp8, nvfp4 };
 /// `selective` recomputes parts of a layer, or only some layers, as Megatron and torchtitan do.
 /// `layer` is torch.utils.checkpoint around each layer of a pipeline's stage.
 enum class Checkpointing { none, full, full_reentrant, selective, layer };

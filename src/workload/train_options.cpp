@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/comma_list.h"
 #include "base/text.h"
 #include "workload/framework.h"
@@ -22,9 +24,9 @@ using option::unusable;
 using option::Whole;
 
 // Names in the order of their enumerations.
-/// Behind those of Precision those of EightBits.
+/// Behind those of Precision those of LowBits.
 constexpr auto kPrecisions = std::to_array<std::string_view>(
-    {"fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8"});
+    {"fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8", "nvfp4"});
 constexpr auto kOptimizers =
     std::to_array<std::string_view>({"adamw", "adam", "sgd", "sgd-momentum", "adagrad", "rmsprop",
                                      "adamax", "nadam", "adafactor", "adafactor-hf"});
@@ -41,16 +43,18 @@ constexpr auto kWeights = std::to_array<std::string_view>({"fp32", "bf16", "fp16
 constexpr auto kMasks = std::to_array<std::string_view>({"default", "none"});
 constexpr auto kOffloads = std::to_array<std::string_view>({"none", "optimizer", "all"});
 
-/// Eight bits are Megatron's alone, whose products have them beside parameters of bf16.
+/// Fewer bits are those of products alone, beside parameters of bf16 or, under torchtitan, float32.
 Result<void> set_precision(const Said& said, TrainRecipe& recipe) {
-  recipe.eight_bits.reset();
-  if (said.as<Precision>() <= Precision::amp_fp16)
-    return put<&TrainRecipe::precision>(said, recipe);
-  if (!recipe.framework->takes.eight_bit_products)
-    return unsupported(std::string(said.text) + " is modelled for Megatron alone", "--precision",
-                       "--framework megatron-core, or bf16");
+  constexpr int kFirstLow = static_cast<int>(Precision::amp_fp16) + 1;
+  recipe.low_bits.reset();
+  const int low = static_cast<int>(said.as<Precision>()) - kFirstLow;
+  if (low < 0) return put<&TrainRecipe::precision>(said, recipe);
+  if (low >= recipe.framework->takes.low_bits)
+    return unsupported(fmt::format("{} is modelled for Megatron{} alone", said.text,
+                                   low < 2 ? " and torchtitan" : ""),
+                       "--precision", "--framework megatron-core, or bf16");
   recipe.precision = Precision::bf16;
-  recipe.eight_bits = said.text == "fp8" ? EightBits::fp8 : EightBits::mxfp8;
+  recipe.low_bits = static_cast<LowBits>(low);
   return {};
 }
 

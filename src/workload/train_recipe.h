@@ -54,7 +54,7 @@ struct TrainRecipe {
   Task task = Task::causal_lm;
   bool names_task = false;  ///< false: the model's family decides
   Precision precision = Precision::bf16;
-  std::optional<EightBits> eight_bits;  ///< for products, in addition to a precision of bf16
+  std::optional<LowBits> low_bits;  ///< for products, in addition to a precision of bf16
   /// The dtype of the parameters; if not set, it follows from the precision.
   std::optional<DType> weights;
   AttentionChoice attention = AttentionChoice::sdpa;

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "framework/megatron/moe_arguments.h"
 #include "model/config.h"
+#include "workload/step_choices.h"
 
 namespace memtape {
 struct TrainRecipe;
@@ -94,8 +95,12 @@ struct Arguments {
   /// The number of micro-batches for which the weight gradient of the output layer is deferred; 0
   /// means all. If it is not set, it is not deferred.
   std::optional<std::int64_t> wgrad_deferral_limit;
-  bool fp8 = false, fp8_param_gather = false;
-  bool fp8_blocks = false;  ///< each block of elements has a scale (mxfp8, blockwise)
+  /// What Transformer Engine multiplies by --fp8-format, --fp8-recipe and --fp4-format.
+  std::optional<LowBits> low_bits;
+  bool scales_blocks = false;  ///< each block of elements has a scale (mxfp8, blockwise, nvfp4)
+  bool quantized_param_gather = false;  ///< --fp8-param-gather, --fp4-param-gather
+  /// set_save_original_input: the product behind attention keeps what attention's backward keeps.
+  bool keeps_attended = false;
   /// Products overlap with the messages of the tensor parallel group.
   bool tp_comm_overlap = false;
   bool creates_attention_mask = true, deterministic = false;
@@ -121,6 +126,8 @@ struct Arguments {
   bool tied() const { return !untied; }
   bool recomputes(std::string_view module) const;
   bool offloads(std::string_view module) const;
+  /// Two elements share a byte.
+  bool packs() const { return low_bits == LowBits::nvfp4; }
 };
 
 /// Reads and checks the arguments. If sizes do not divide, the error says what would.

@@ -18,10 +18,12 @@ Attention::Attention(const nn::Scope& scope, Rank& rank, bool crosses)
     build_latent(scope);
     return;
   }
-  proj_.emplace(
-      scope / "linear_proj", rank,
-      LinearShape{
-          .in = heads * a.kv_channels, .out = h, .split = Split::row, .bias = a.add_bias_linear});
+  proj_.emplace(scope / "linear_proj", rank,
+                LinearShape{.in = heads * a.kv_channels,
+                            .out = h,
+                            .split = Split::row,
+                            .bias = a.add_bias_linear,
+                            .keeps_original = true});
   if (crosses) {
     const bool bias = a.add_bias_linear || a.add_qkv_bias;
     q_.emplace(scope / "linear_q", rank,
@@ -54,7 +56,8 @@ void Attention::build_latent(const nn::Scope& scope) {
                 LinearShape{.in = heads * a.mla.v_head_dim,
                             .out = h,
                             .split = Split::row,
-                            .bias = a.add_bias_linear});
+                            .bias = a.add_bias_linear,
+                            .keeps_original = true});
   if (a.mla.q_lora_rank > 0) {
     q_down_.emplace(scope / "linear_q_down_proj", rank_,
                     LinearShape{.in = h, .out = a.mla.q_lora_rank, .parts = 1});

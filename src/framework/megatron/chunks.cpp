@@ -16,7 +16,7 @@ std::unique_ptr<StageModel> make_model(Rank& rank, const ChunkPlace& place) {
   return std::make_unique<GptModel>(rank, place);
 }
 
-/// Whether a weight is one of Transformer Engine's products, which can be held in fp8.
+/// Whether a weight is one of Transformer Engine's products, which can be held in 8 or 4 bits.
 bool is_product(std::string_view name) {
   return name.ends_with("_proj.weight") ||
          (name.ends_with(".weight") && name.find("linear_") != std::string_view::npos);
@@ -53,7 +53,7 @@ std::vector<Parameter> parameters_of(const Rank& rank, StageModel& chunk) {
                           .matrix = named.tensor.dim() == 2 && !words &&
                                     name != "output_layer.weight" &&
                                     !name.ends_with("mixer.in_proj.weight"),
-                          .fp8 = a.fp8_param_gather && is_product(name)});
+                          .quantized = a.quantized_param_gather && is_product(name)});
   }
   return parameters;
 }

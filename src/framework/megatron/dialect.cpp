@@ -90,7 +90,7 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "megatron-core",
                   .summary = "Megatron-LM core",
-                  .takes = {.eight_bit_products = true, .selective_checkpointing = true},
+                  .takes = {.low_bits = 3, .selective_checkpointing = true},
                   .absent = kAbsent,
                   .experts_follow_tensor_ranks = true,
                   // NVIDIA's 26.04 (docker/.ngc_version.dev since 5fe3f066, 7 May 2026).

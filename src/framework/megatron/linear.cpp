@@ -27,19 +27,32 @@ Tensor te_workspace(Bytes times = 1) {
 
 /// Before Blackwell products want both operands along the reduced dimension, so that what is used
 /// both ways is there twice, as it is and transposed; scales of blocks differ both ways, too.
-bool two_ways(const Arguments& a) { return a.fp8_blocks || ghost::session().device.major < 10; }
+bool two_ways(const Arguments& a) { return a.scales_blocks || ghost::session().device.major < 10; }
 
-/// One scale for all, or 4 bytes for 128 elements (1 for 32).
+/// One scale for all, 4 bytes for 128 elements (1 for 32), or of nvfp4 1 for 16
+/// (NVFP4Quantizer.get_scale_shape of pytorch/tensor/nvfp4_tensor.py).
 std::int64_t scale_bytes(const Arguments& a, const Tensor& x) {
-  return a.fp8_blocks ? (x.numel() + 31) / 32 : 4;
+  if (!a.scales_blocks) return 4;
+  const std::int64_t block = a.packs() ? 16 : 32;
+  return (x.numel() + block - 1) / block;
 }
 
-/// A tensor in fp8 as the weight's gradient will read it; the other copy goes.
+/// The elements in 8 bits, or two to a byte (convert_shape_for_fp4).
+Tensor quantized_elements(const Arguments& a, const Tensor& x, Category category) {
+  const std::int64_t in_one = a.packs() ? 2 : 1;
+  return empty(x.sizes().leading().with(x.size(-1) / in_one), DType::uint8, category);
+}
+
+/// A quantized tensor as the weight's gradient will read it; the other copy goes. The scales of
+/// nvfp4, an eighth of it, lie behind the elements of each row here.
 Tensor quantized(const Arguments& a, const Tensor& x) {
   const ghost::Op op("quantize", {});
-  Tensor rows = empty(x.sizes(), DType::uint8);
+  Tensor rows = quantized_elements(a, x, Category::activation);
   const Tensor row_scales = empty({scale_bytes(a, x)}, DType::uint8);
-  return two_ways(a) ? empty(x.sizes(), DType::uint8) : rows;
+  if (!two_ways(a)) return rows;
+  if (!a.packs()) return empty(x.sizes(), DType::uint8);
+  const std::int64_t width = x.size(-1);
+  return empty(x.sizes().leading().with(width / 2 + (width + 15) / 16), DType::uint8);
 }
 
 Tensor flat(const Tensor& x) { return x.view({-1, x.size(-1)}); }
@@ -253,12 +266,12 @@ Tensor Linear::local_forward(const Tensor& x) {
 }
 
 void Linear::cache_weight() {
-  if (!rank_.a.fp8 || weight_scale_.defined() || ghost::session().skipping) return;
+  if (!rank_.a.low_bits || weight_scale_.defined() || ghost::session().skipping) return;
   const ghost::Op op("get_weight_workspace", {});
-  const auto copy = [&] { return empty(weight.sizes(), DType::uint8, Category::parameter); };
-  if (!rank_.a.fp8_param_gather) weight_rows_ = copy();
+  const auto copy = [&] { return quantized_elements(rank_.a, weight, Category::parameter); };
+  if (!rank_.a.quantized_param_gather) weight_rows_ = copy();
   if (two_ways(rank_.a)) weight_columns_ = copy();
-  const std::int64_t ways = rank_.a.fp8_blocks ? 2 : 1;
+  const std::int64_t ways = rank_.a.scales_blocks ? 2 : 1;
   weight_scale_ = empty({ways * scale_bytes(rank_.a, weight)}, DType::uint8, Category::parameter);
 }
 
@@ -268,8 +281,8 @@ Tensor Linear::te_product(const Tensor& x, ToSave& save) {
   Normalized n;
   if (shape_.norm) n = te_normalize(x, norm_bias);
   Tensor input = shape_.norm ? n.out : x;
-  if (rank_.a.fp8) input = quantized(rank_.a, input);
-  save = {input, weight};
+  if (rank_.a.low_bits) input = quantized(rank_.a, input);
+  save = {shape_.keeps_original && rank_.a.keeps_attended ? x : input, weight};
   if (shape_.norm) {
     save.insert(save.end(), {x, norm_weight, norm_bias, n.mean, n.rsigma});
     n.out.reset();
@@ -285,7 +298,8 @@ Tensor Linear::te_forward(const Tensor& x) {
   const bool column = shape_.split == Split::column, sp = sequence_parallel();
   const std::int64_t parts = shape_.parts;
   Rank& rank = rank_;
-  const bool fused = rank.a.gradient_accumulation_fusion, norm = shape_.norm, fp8 = rank.a.fp8;
+  const bool fused = rank.a.gradient_accumulation_fusion, norm = shape_.norm,
+             low = rank.a.low_bits.has_value();
   const bool overlaps = rank.a.tp_comm_overlap && sp;
   cache_weight();
   const auto use_workspace = [&rank, overlaps] {
@@ -302,13 +316,13 @@ Tensor Linear::te_forward(const Tensor& x) {
                       return te_product(x, save);
                     },
                 .backward =
-                    [&rank, column, sp, parts, fused, norm, fp8, use_workspace,
+                    [&rank, column, sp, parts, fused, norm, low, use_workspace,
                      adds = shape_.adds_bias && bias.defined()](std::span<const Tensor> saved,
                                                                 const Tensor& grad, Gradients& in) {
                       use_workspace();
                       rank.use_te_workspace();
                       Tensor quantized_grad;
-                      if (fp8) quantized_grad = quantized(rank.a, grad);
+                      if (low) quantized_grad = quantized(rank.a, grad);
                       const Tensor total_grad = sp && !column ? gathered(grad, parts) : grad;
                       const Tensor total = sp && column ? gathered(saved[0], parts) : saved[0];
                       Tensor dgrad;

@@ -93,7 +93,8 @@ struct LinearShape {
   bool norm = false;       ///< Transformer Engine's LayerNormLinear
   /// The number of ranks over which it is divided; 0: the tensor parallel size.
   std::int64_t parts = 0;
-  bool gathers = true;  ///< sequence parallel: it gathers its input or scatters its output
+  bool gathers = true;          ///< sequence parallel: it gathers its input or scatters its output
+  bool keeps_original = false;  ///< Arguments::keeps_attended holds for it
 };
 
 class Linear {
@@ -108,7 +109,7 @@ class Linear {
   Tensor te_forward(const Tensor& x);
   Tensor te_product(const Tensor& x, ToSave& save);
   bool sequence_parallel() const;
-  /// get_weight_workspace of pytorch/module/base.py: the weight in fp8, which is kept from one
+  /// get_weight_workspace of pytorch/module/base.py: the weight in 8 or 4 bits, kept from one
   /// micro-batch and one step to the next.
   void cache_weight();
   Tensor added_bias() const;
@@ -116,7 +117,7 @@ class Linear {
   Rank& rank_;
   LinearShape shape_;
   ScopeId scope_;
-  Tensor weight_rows_, weight_columns_, weight_scale_;  ///< for fp8
+  Tensor weight_rows_, weight_columns_, weight_scale_;  ///< quantized
 };
 
 /// What sequence parallelism scatters, an input gradient or an output: 1/parts of the rows.

@@ -68,10 +68,14 @@ BufferOptions options_for(const Arguments& a, bool expert, bool first_chunk) {
 
 void allocate(const Arguments& a, ParamAndGradBuffer& buffer) {
   const ghost::Op op("zeros", {});
-  if (a.use_distributed_optimizer)
-    buffer.param_data = ghost::empty({buffer.layout.elements},
-                                     buffer.parameters.front().fp8 ? DType::uint8 : a.params_dtype,
-                                     Category::parameter);
+  if (a.use_distributed_optimizer) {
+    const bool quantized = buffer.parameters.front().quantized;
+    // Two elements of nvfp4 share a byte (_compute_nvfp4_packed_layout).
+    const std::int64_t in_one = quantized && a.packs() ? 2 : 1;
+    buffer.param_data =
+        ghost::empty({buffer.layout.elements / in_one}, quantized ? DType::uint8 : a.params_dtype,
+                     Category::parameter);
+  }
   buffer.grad_data =
       ghost::empty({buffer.layout.elements},
                    a.grad_reduce_in_fp32 ? DType::float32 : a.params_dtype, Category::gradient);
@@ -115,10 +119,10 @@ std::vector<ParamAndGradBuffer> make_buffers(const Arguments& a, std::vector<Par
                                              bool first_chunk) {
   std::vector<ParamAndGradBuffer> buffers;
   for (const bool expert : {false, true})
-    for (const bool fp8 : {true, false}) {
+    for (const bool quantized : {true, false}) {
       ParamAndGradBuffer buffer;
       for (const Parameter& parameter : parameters)
-        if (parameter.expert == expert && parameter.fp8 == fp8)
+        if (parameter.expert == expert && parameter.quantized == quantized)
           buffer.parameters.push_back(parameter);
       if (buffer.parameters.empty()) continue;
       buffer.options = options_for(a, expert, first_chunk);

@@ -24,10 +24,10 @@ struct Parameter {
   bool shared_embedding = false;  ///< it is on the first and on the last stage
   bool copy = false;              ///< the last stage's copy of the first stage's embedding
   bool whole = false;             ///< every tensor parallel rank has the whole of it
-  bool replica = false;  ///< this tensor parallel rank has the whole of it, as the first one has
-  bool decays = true;    ///< it has weight decay, unlike biases and norms
-  bool matrix = false;   ///< for Muon: it has two dimensions and is no embedding
-  bool fp8 = false;      ///< it is held only in fp8 (--fp8-param-gather)
+  bool replica = false;    ///< this tensor parallel rank has the whole of it, as the first one has
+  bool decays = true;      ///< it has weight decay, unlike biases and norms
+  bool matrix = false;     ///< for Muon: it has two dimensions and is no embedding
+  bool quantized = false;  ///< it is held only in 8 or 4 bits (--fp8-param-gather)
 };
 
 /// The elements [from, to).

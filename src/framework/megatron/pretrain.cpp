@@ -8,6 +8,7 @@
 #include "framework/megatron/optimizer.h"
 #include "framework/megatron/place.h"
 #include "framework/megatron/schedules.h"
+#include "framework/torch/low_bits.h"
 #include "tape/repeat.h"
 
 namespace memtape::megatron {
@@ -136,6 +137,9 @@ Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments&
 Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments& arguments,
                                      const ghost::DeviceTraits& device, int rank,
                                      torch::EqualLayerRuns runs) {
+  if (arguments.low_bits)
+    if (const auto has = torch::check_low_bits(*arguments.low_bits, device, "--precision"); !has)
+      return tl::unexpected(has.error());
   ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
   torch::TrainRun run;

@@ -25,10 +25,11 @@ void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
     setup.recompute = {.kind = time::Recompute::Kind::selective};
     for (const std::string& module : *said.recompute_modules) setup.recompute.add_module(module);
   }
-  if (recipe.eight_bits && !said.arguments.has("fp8"))
-    setup.compute = recipe.eight_bits == EightBits::mxfp8 ? Compute::mxfp8 : Compute::fp8;
+  if (recipe.low_bits && !said.arguments.has("fp8") && !said.arguments.has("fp4"))
+    setup.compute = time::compute_of(*recipe.low_bits);
   if (!said.fp8.value_or("").empty())
     setup.compute = said.fp8_recipe == "mxfp8" ? Compute::mxfp8 : Compute::fp8;
+  if (!said.fp4.value_or("").empty()) setup.compute = Compute::nvfp4;
 }
 
 }  // namespace memtape::megatron

@@ -105,6 +105,9 @@ constexpr auto kFields = std::to_array<ConfigField<Strategy>>({
     {"qk_layernorm", hand_on},
     {"gradient_accumulation_fusion", hand_on},
     {"fp8_param_gather", hand_on},
+    {"fp4", read_and_hand_on<&Strategy::fp4>},
+    {"fp4_recipe", hand_on},
+    {"fp4_param_gather", hand_on},
     {"use_precision_aware_optimizer", hand_on},
     {"main_params_dtype", hand_on},
     {"exp_avg_dtype", hand_on},
@@ -134,12 +137,16 @@ constexpr auto kFields = std::to_array<ConfigField<Strategy>>({
     {"pipeline_model_parallel_layout", hand_on},
 });
 
-/// The formats of --fp8-format (megatron/training/arguments.py, _add_mixed_precision_args).
-Result<void> check_eight_bits(const Strategy& said) {
+/// The formats of --fp8-format and --fp4-format (megatron/training/arguments.py,
+/// _add_mixed_precision_args; TransformerConfig.fp4).
+Result<void> check_formats(const Strategy& said) {
   constexpr auto kFormats = std::to_array<std::string_view>({"", "e4m3", "hybrid"});
-  if (std::ranges::find(kFormats, said.fp8.value_or("")) != kFormats.end()) return {};
-  return bad_input(fmt::format("Megatron-LM has no fp8 \"{}\"", *said.fp8), "--strategy",
-                   "e4m3 or hybrid");
+  if (std::ranges::find(kFormats, said.fp8.value_or("")) == kFormats.end())
+    return bad_input(fmt::format("Megatron-LM has no fp8 \"{}\"", *said.fp8), "--strategy",
+                     "e4m3 or hybrid");
+  if (const std::string fp4 = said.fp4.value_or(""); !fp4.empty() && fp4 != "e2m1")
+    return bad_input(fmt::format("Megatron-LM has no fp4 \"{}\"", fp4), "--strategy", "e2m1");
+  return {};
 }
 
 }  // namespace
@@ -151,7 +158,7 @@ Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
   return check_known(*object, kFields)
       .and_then([&] { return read_fields(*object, "--strategy", kFields, said); })
       .and_then([&] { return object->check(); })
-      .and_then([&] { return check_eight_bits(said); })
+      .and_then([&] { return check_formats(said); })
       .map([&] { recipe.own.of<Strategy>() = std::move(said); });
 }
 

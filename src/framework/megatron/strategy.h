@@ -41,7 +41,7 @@ struct Strategy {
   bool swiglu_fusion = true;
   DdpStrategy ddp;
   // These are arguments of Megatron-LM that decide more than its own model.
-  std::optional<std::string> transformer_impl, fp8, fp8_recipe, moe_token_dispatcher_type;
+  std::optional<std::string> transformer_impl, fp8, fp8_recipe, fp4, moe_token_dispatcher_type;
   Attributes arguments;  ///< the arguments of Megatron-LM, which are handed on as they are
 };
 

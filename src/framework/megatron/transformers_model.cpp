@@ -212,6 +212,18 @@ bool is_local(const Strategy& strategy, const TrainRecipe& recipe) {
   return strategy.transformer_impl.value_or(unfused ? "local" : "transformer_engine") == "local";
 }
 
+/// What --precision says of the products, where --strategy does not.
+void add_low_bits(const TrainRecipe& recipe, const Strategy& s, Attributes& a) {
+  if (!recipe.low_bits || s.arguments.has("fp8") || s.arguments.has("fp4")) return;
+  if (recipe.low_bits == LowBits::nvfp4) {
+    a.text("fp4", "e2m1");
+    return;
+  }
+  const bool is_mx = recipe.low_bits == LowBits::mxfp8;
+  a.text("fp8", is_mx ? "e4m3" : "hybrid");
+  if (is_mx && !s.arguments.has("fp8_recipe")) a.text("fp8_recipe", "mxfp8");
+}
+
 }  // namespace
 
 Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe) {
@@ -236,11 +248,7 @@ Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe
   else
     add_bridge(c, strategy, recipe, attributes);
   attributes.set_all(strategy.arguments);
-  if (recipe.eight_bits && !strategy.arguments.has("fp8")) {
-    const bool is_mx = recipe.eight_bits == EightBits::mxfp8;
-    attributes.text("fp8", is_mx ? "e4m3" : "hybrid");
-    if (is_mx && !strategy.arguments.has("fp8_recipe")) attributes.text("fp8_recipe", "mxfp8");
-  }
+  add_low_bits(recipe, strategy, attributes);
   if (const Result<void> fine = c.check(); !fine) return tl::unexpected(fine.error());
   return Config::parse(attributes.object(), "--strategy");
 }
