@@ -36,14 +36,27 @@ Result<void> add_strategy(const Training& plan, Sections& sections) {
       sections["compile"].push_back(fmt::format("{} = {}", name, strategy->json(key)));
       continue;
     }
+    if (key == "converters") {
+      sections["model"].push_back(fmt::format("converters = {}", strategy->json(key)));
+      continue;
+    }
     const std::string_view home = setting_of("strategy", key);
     if (home.empty())
       return unsupported(fmt::format("no toml says {}", key), "--export",
                          "leave it out of --strategy");
-    sections[std::string(home.substr(0, home.find('.')))].push_back(
-        fmt::format("{} = {}", key, strategy->json(key)));
+    const std::size_t dot = home.rfind('.');
+    sections[std::string(home.substr(0, dot))].push_back(
+        fmt::format("{} = {}", home.substr(dot + 1), strategy->json(key)));
   }
   return {};
+}
+
+/// What --precision fp8 and mxfp8 are called (framework/torchtitan/converters.h).
+void add_converters(const Training& plan, Sections& sections) {
+  if (!plan.recipe.low_bits) return;
+  const char* const name = plan.recipe.low_bits == LowBits::mxfp8 ? "mx" : "float8";
+  sections["model"].push_back(
+      fmt::format(R"(converters = ["quantize.linear.{0}", "quantize.grouped_mm.{0}"])", name));
 }
 
 void add_checkpointing(const Training& plan, Sections& sections) {
@@ -85,7 +98,8 @@ Result<void> add_training(const Training& plan, Sections& sections) {
 Result<void> check_others(const Training& plan) {
   constexpr auto kSaid = std::to_array<std::string_view>(
       {"framework", "gpus", "dp", "micro-batch-size", "global-batch-size", "sequence-length",
-       "gradient-checkpointing", "optimizer", "optimizer-impl", "max-grad-norm", "strategy"});
+       "gradient-checkpointing", "optimizer", "optimizer-impl", "max-grad-norm", "strategy",
+       "precision"});
   for (const auto& [name, value] : plan.options) {
     const bool known = is_of_question(name) || std::ranges::find(kSaid, name) != kSaid.end() ||
                        !setting_of("mesh", name).empty();
@@ -139,6 +153,7 @@ Result<Export> export_torchtitan(const Training& plan, const Facts& facts) {
           fmt::format("{} = {}", setting.substr(setting.find('.') + 1), *size));
     }
   if (const auto added = add_strategy(plan, sections); !added) return tl::unexpected(added.error());
+  add_converters(plan, sections);
   add_checkpointing(plan, sections);
   if (const auto added = add_optimizer(plan, sections); !added)
     return tl::unexpected(added.error());

@@ -199,27 +199,16 @@ std::string strategy_of(Reading& reading) {
     if (said.row->as != kReplicas || size_of(reading, "strategy", kReplicas, 1) > 1)
       said.add_to(strategy);
   if (uses_flex(reading)) strategy.add("use_flex_attn", true);
+  if (settings.find("model.converters"))
+    strategy.add("converters", settings.words("model.converters"));
+  else if (settings.on("float8.enable_float8_linear"))
+    strategy.add("converters", std::vector<std::string>{"float8"});
   if (compiles(settings)) {
     strategy.add("compile", true);
     if (settings.find("compile.components"))
       strategy.add("components", settings.words("compile.components"));
   }
   return strategy.text();
-}
-
-/// float8 is a converter of linear layers.
-void warn_of_float8(Reading& reading) {
-  Settings& settings = reading.settings;
-  const bool converts = std::ranges::any_of(
-      settings.words("model.converters"),
-      [](const std::string& name) { return name.find("float8") != std::string::npos; });
-  if (!converts && !settings.on("float8.enable_float8_linear")) return;
-  reading.not_modelled(
-      compiles(settings)
-          ? "float8 linear layers are counted as bfloat16: compiled, their casts are fused into "
-            "their neighbours, and what is saved for backward stays bfloat16"
-          : "float8 linear layers are counted as bfloat16; without compile each keeps casts and "
-            "scales of its own, which take a great deal more");
 }
 
 void say_titan(Reading& reading) {
@@ -240,7 +229,6 @@ void say_titan(Reading& reading) {
   if (!settings.find("optimizer.implementation") && settings.find("optimizer.fused"))
     translation.add("optimizer-impl", settings.on("optimizer.fused") ? "fused" : "foreach");
   translation.add("strategy", strategy_of(reading));
-  warn_of_float8(reading);
 }
 
 }  // namespace

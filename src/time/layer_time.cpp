@@ -58,6 +58,14 @@ Spent Spent::times(double n) const {
           ep * n,   cp * n,        hidden * n,      kernels * n};
 }
 
+namespace {
+
+bool is_low(Compute compute) {
+  return compute == Compute::fp8 || compute == Compute::mxfp8 || compute == Compute::nvfp4;
+}
+
+}  // namespace
+
 struct LayerClock::Sizes {
   const TrainSetup* setup = nullptr;
   double tokens = 0;      ///< of a micro-batch on this rank, its whole hidden size
@@ -85,8 +93,7 @@ LayerClock::Sizes LayerClock::sizes(const TrainSetup& s) const {
   z.tp = Group::strided(s.tp, 1, domain);
   z.cp = Group::strided(s.cp, s.tp, domain);
   z.ep = Group::strided(s.ep, s.etp, domain);
-  z.is_low =
-      s.compute == Compute::fp8 || s.compute == Compute::mxfp8 || s.compute == Compute::nvfp4;
+  z.is_low = is_low(s.compute);
   return z;
 }
 
@@ -102,7 +109,8 @@ void LayerClock::linear(LayerTime& t, const Sizes& z, const Linear& l) const {
   t.forward.elementwise += unpacked;
   t.backward.elementwise += unpacked;
   if (s.lora_rank == 0) {
-    t.weights.gemm += kernels_.gemm({l.n, l.k, z.tokens}, s.compute);
+    t.weights.gemm +=
+        kernels_.gemm({l.n, l.k, z.tokens}, s.weights_in_16_bits ? Compute::bf16 : s.compute);
     t.weights.kernels += 1;
   } else {
     // The narrow products read their input and write their output, and are added.
@@ -115,6 +123,16 @@ void LayerClock::linear(LayerTime& t, const Sizes& z, const Linear& l) const {
   if (z.is_low) {
     t.forward.elementwise += kernels_.elementwise(z.tokens * l.k * 4);
     t.backward.elementwise += kernels_.elementwise(z.tokens * l.n * 4);
+  }
+  constexpr double kMaximum = 2, kCast = 3;  // bytes an element: read; read and written
+  if (z.is_low && s.casts_by_maximum) {
+    t.forward.elementwise += kernels_.elementwise(z.tokens * l.k * (kMaximum + kCast - 4));
+    t.backward.elementwise +=
+        kernels_.elementwise(z.tokens * (l.n * (kMaximum + 2 * kCast - 4) + l.k * kCast));
+  }
+  if (z.is_low && s.casts_weights) {
+    t.forward.elementwise += kernels_.elementwise(l.n * l.k * (kMaximum + kCast));
+    t.backward.elementwise += kernels_.elementwise(l.n * l.k * (kMaximum + kCast));
   }
 }
 
@@ -332,8 +350,9 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
       z.own_tokens * layer_double(m.top_k) * layer_double(ranks_with_other_tokens(s));
   const double each = std::max(picks / local, 1.0);
   const double matrices = m.gated ? 2 : 1;
+  const Compute compute = s.expert_compute.value_or(s.compute);
   const auto gemm = [&](double rows, double n, double k) {
-    return local * kernels_.gemm({rows, n, k}, s.compute);
+    return local * kernels_.gemm({rows, n, k}, compute);
   };
   t.forward.gemm += gemm(each, matrices * width, z.hidden) + gemm(each, z.hidden, width);
   t.backward.gemm += gemm(each, z.hidden, matrices * width) + gemm(each, width, z.hidden);
@@ -344,11 +363,11 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   if (s.recompute.kind == Recompute::Kind::selective && s.recompute.moe_act)
     t.recompute.elementwise += activations;
   t.backward.elementwise += kernels_.elementwise(picks * width * (m.clamps ? 80 : 10));
-  if (z.is_low) {
+  if (is_low(compute)) {
     t.forward.elementwise += kernels_.elementwise(picks * (z.hidden + width) * 4);
     t.backward.elementwise += kernels_.elementwise(picks * (z.hidden + 2 * width) * 4);
   }
-  const double casts = z.is_low ? 2 * local : 0;  // a cast for each expert's rows
+  const double casts = is_low(compute) ? 2 * local : 0;  // a cast for each expert's rows
   t.forward.kernels += 2 * kOpsOfLinear + casts;
   t.backward.kernels += 2 * kOpsOfLinear + casts;
   t.weights.kernels += 2 * kOpsOfLinear;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -65,6 +66,11 @@ struct TrainSetup {
   OptimizerOffload offload = OptimizerOffload::none;
   // These are the number formats.
   Compute compute = Compute::bf16;
+  std::optional<Compute> expert_compute;  ///< if not set, that of all products
+  bool weights_in_16_bits = false;  ///< the products of weights' gradients (rowwise_with_gw_hp)
+  /// Every cast first finds the largest element, and both ways are cast apart (torchao).
+  bool casts_by_maximum = false;
+  bool casts_weights = false;  ///< in every pass (torchao), not once a step (Transformer Engine)
   double parameter_bytes = 2;  ///< bytes of one parameter in messages and in memory
   double gradient_bytes = 4;   ///< bytes of one gradient when it is reduced
   /// Bytes that the optimizer step reads and writes for one parameter.

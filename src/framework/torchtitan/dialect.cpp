@@ -9,14 +9,8 @@
 namespace memtape::torchtitan {
 namespace {
 
-constexpr std::array kAbsent{
-    torch::kNoTrainedLayers,
-    torch::kNoUpcasting,
-    AbsentOption{"precision", "precision of that name (training.dtype, --weights here)"},
-    torch::kNoSchedule,
-    torch::kNoOffload,
-    torch::kNoInitDevice,
-    torch::kNoFreezing};
+constexpr std::array kAbsent{torch::kNoTrainedLayers, torch::kNoUpcasting,  torch::kNoSchedule,
+                             torch::kNoOffload,       torch::kNoInitDevice, torch::kNoFreezing};
 
 std::vector<Package> packages_of_program(const TrainRecipe&) {
   return {Package::torch, Package::torchtitan};
@@ -36,10 +30,10 @@ extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "torchtitan",
                   .summary = "torchtitan's trainer",
-                  .takes = {.selective_checkpointing = true, .loss = "chunked"},
+                  .takes = {.low_bits = 2, .selective_checkpointing = true, .loss = "chunked"},
                   .absent = kAbsent,
                   .strategy = read_strategy,
-                  .finish = read_loss},
+                  .finish = read_common_words},
     .tasks = torch::kLanguageTasks,
     .packages = packages_of_program,
     .settle = settle,
@@ -53,7 +47,8 @@ constinit const Dialect kDialect{
              .fused = true,
              .selective = {.kind = time::Recompute::Kind::selective,
                            .mlp = true,
-                           .moe = true}},  // every second product is kept
+                           .moe = true},  // every second product is kept
+             .read = read_time},
     .space = PlanSpace::torchtitan,
     .planned = {.on_many = 2},
     .exported = ExportedProgram::torchtitan};

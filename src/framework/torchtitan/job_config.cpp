@@ -106,6 +106,9 @@ constexpr auto kFields = std::to_array<ConfigField<Said>>({
      put_size<&Said::words, &PipelineWords::layers_per_stage>},
     {"pipeline_parallel_first_stage_less_layers", put<&Said::words, &PipelineWords::first_less>},
     {"pipeline_parallel_last_stage_less_layers", put<&Said::words, &PipelineWords::last_less>},
+    {"converters", put<&Said::converters, &Converters::names>},
+    {"float8_recipe_name", put<&Said::converters, &Converters::float8_recipe>},
+    {"enable_fsdp_float8_all_gather", put<&Said::converters, &Converters::gathers_float8>},
     {"early_stop", put<&Said::stops_early>},
     {"early_step_in_backward", put<&Said::steps_early>},
 });
@@ -209,10 +212,22 @@ Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
   return torch::read_strategy(json, kFields, recipe);
 }
 
-Result<void> read_loss(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  const std::string* const said = last_value(options, "loss");
-  if (said && *said == "chunked") recipe.own.of<Said>().chunks_loss = true;
+Result<void> read_common_words(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  Said& said = recipe.own.of<Said>();
+  if (const auto* const loss = last_value(options, "loss"); loss && *loss == "chunked")
+    said.chunks_loss = true;
+  if (!last_value(options, "precision")) return {};
+  if (!recipe.low_bits)
+    return bad_input("torchtitan has no precision of that name", "--precision",
+                     "fp8 or mxfp8; training.dtype is --weights here");
+  const bool is_mx = recipe.low_bits == LowBits::mxfp8;
+  said.converters.names = {is_mx ? "quantize.linear.mx" : "quantize.linear.float8",
+                           is_mx ? "quantize.grouped_mm.mx" : "quantize.grouped_mm.float8"};
   return {};
+}
+
+void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
+  read_converters(recipe.own.of<Said>().converters, setup);
 }
 
 Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe) {
@@ -238,6 +253,7 @@ Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe) 
       .and_then([&] { return settle_pipeline(model, recipe, job); })
       .and_then([&] { return check_divides(model, recipe, job); })
       .and_then([&] { return check_recipe(recipe); })
+      .and_then([&] { return check(job.converters, job.compiles_blocks, job.size("tp")); })
       .map([&]() -> JobConfig { return job; });
 }
 
@@ -246,7 +262,12 @@ TrainRecipe resolved(TrainRecipe recipe) {
     recipe.weights = DType::float32;
     recipe.precision = Precision::fp32;
   }
-  const bool fuses = said_by(recipe).has(changes::kTitanFusesOptimizer);
+  const Said said = said_by(recipe);
+  if (!said.compiles && (said.converters.linears() || said.converters.experts()))
+    recipe.not_modelled.emplace_back(
+        "converters: products in 8 bits are counted as bf16; without compile each keeps casts and "
+        "scales of its own, which take a great deal more");
+  const bool fuses = said.has(changes::kTitanFusesOptimizer);
   if (!recipe.names_optimizer_impl && fuses) recipe.optimizer_impl = OptimizerImpl::fused;
   return recipe;
 }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
 #include "framework/torch_cp/ring_attention.h"
+#include "framework/torchtitan/converters.h"
 #include "framework/torchtitan/pipeline_options.h"
 #include "mesh/layout.h"
 #include "model/config.h"
@@ -38,6 +39,7 @@ struct JobConfig {
   LossKind loss = LossKind::cross_entropy;
   std::int64_t loss_chunks = 8;
   bool loss_parallel = false;
+  Converters converters;
   bool uses_flex = false;    ///< use_flex_attn, with masks by documents
   bool early_stop = false;   ///< for what is computed again in backward
   bool steps_early = false;  ///< early_step_in_backward
@@ -62,8 +64,11 @@ struct JobConfig {
 
 /// Reads --strategy into the recipe's own part.
 Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
-/// --loss chunked is what "chunked_loss" is.
-Result<void> read_loss(std::span<const NamedValue> options, TrainRecipe& recipe);
+/// --loss chunked is what "chunked_loss" is, --precision fp8 and mxfp8 what converters of all
+/// products are.
+Result<void> read_common_words(std::span<const NamedValue> options, TrainRecipe& recipe);
+/// FrameworkHabits::read.
+void read_time(const TrainRecipe& recipe, time::TrainSetup& setup);
 /// The job that the recipe describes, with what its layout and the model decide.
 Result<JobConfig> job_config_of(const Config& model, const TrainRecipe& recipe);
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "framework/torch/low_bits.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torchtitan/model.h"
 #include "framework/torchtitan/model_part.h"
@@ -38,6 +39,10 @@ Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Job& whole
   const JobConfig& job = whole.config;
   if (const auto known = torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
+  for (const auto& bits : {job.converters.linears(), job.converters.experts()})
+    if (bits)
+      if (const auto has = torch::check_low_bits(*bits, device, "--strategy: converters"); !has)
+        return tl::unexpected(has.error());
   if (job.pipeline) return run_pipeline(whole.model, job, recipe, device, rank);
   ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
