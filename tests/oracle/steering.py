@@ -67,6 +67,16 @@ def of_a_shape():
     expect("nobody reads it", time.perf_counter() - began < 0.5, True)
 
 
+def numbers_drawn_again():
+    """trunc_normal_ of torch 2.15 goes round until none lies outside; how often, is what so many numbers are expected to need."""
+    from memtape_agent import rejections
+    two_sigma, tail_alone = rejections.rejected_share(0, 1, -2, 2), rejections.rejected_share(0, 1, 1, 2)
+    expect("shares", (round(two_sigma, 4), round(tail_alone, 4)), (0.0455, 0.4383))
+    expect("rounds", [rejections.expected_rounds(n, two_sigma) for n in (1, 1 << 10, 1 << 24)], [0, 2, 5])
+    for bounds in ((-2, 2), (1, 2)):
+        torch.nn.init.trunc_normal_(torch.empty(1 << 20, device="cuda"), 0, 1, *bounds)
+
+
 def in_place():
     x = torch.zeros(4, dtype=torch.long, device="cuda")
     x += 3
@@ -182,7 +192,8 @@ def without_cusolver_and_its_kind():
     expect("edges", (edges.coalesce().values().shape[0], wide.grad.shape[0]), (3, 3))
 
 
-for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, in_place, modes, of_own_kinds, inventions, compiled, without_cusolver_and_its_kind):
+for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, numbers_drawn_again, in_place, modes, of_own_kinds, inventions, compiled,
+                without_cusolver_and_its_kind):
     program()
 print("\n".join(failures) or "all as a device has it")
 raise SystemExit(1 if failures else 0)

@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 
-from . import cudnn, history, host_models, native, settings, stacks, step_tape
+from . import cudnn, history, host_models, native, rejections, settings, stacks, step_tape
 from .peaks import MEASURES, Peaks
 from .phases import Phases
 from .reads import Reads
@@ -62,6 +62,10 @@ class Session:
     def follow_values(self):
         """Small tensors keep their values; without it every copy to the host gives zeros."""
         self._book = self._guarded(values.install)(self._torch, settings.IMBALANCE, settings.SOLO)
+
+    def end_rejections(self):
+        """Whatever is known of values: what no device draws is never inside."""
+        self._guarded(rejections.end_as_expected)(self._torch)
 
     def leave_host_models_unmade(self):
         self._guarded(host_models.leave_unmade)(self._torch)
@@ -236,6 +240,7 @@ def begin(torch):
         from . import solo
         solo.install(torch)
     session = Session(torch)
+    session.end_rejections()
     if not settings.HOST_INIT:
         session.leave_host_models_unmade()
     if settings.VALUES:
