@@ -15,6 +15,8 @@
 namespace memtape {
 namespace {
 
+constexpr std::string_view kUnknown = "unknown argument";
+
 /// Options of memtape that no program read here has, though --gpu may be the beginning of one.
 constexpr auto kOfMemtape = std::to_array<std::string_view>(
     {"--gpu", "--gpu-memory-bytes", "--context-bytes", "--json", "--html"});
@@ -116,7 +118,7 @@ class FlagReader {
     if (std::string several = names_that_begin(typed, best); !several.empty())
       return bad_input(fmt::format("{} is the beginning of several arguments", typed),
                        std::string(style_.program), std::move(several));
-    return bad_input(fmt::format("unknown argument {}", typed), std::string(style_.program),
+    return bad_input(fmt::format("{} {}", kUnknown, typed), std::string(style_.program),
                      best.empty() ? std::string() : fmt::format("did you mean {}?", best));
   }
 
@@ -213,6 +215,10 @@ Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const
   return FlagReader(words, table, style).read();
 }
 
+bool is_foreign_flag(const Error& error) {
+  return error.what.starts_with(kUnknown) && error.hint.empty();
+}
+
 Result<void> no_operands(const ReadFlags& flags, std::string_view program) {
   if (flags.operands.empty()) return {};
   return bad_input(fmt::format("unexpected word {}", flags.operands.front()), std::string(program),
@@ -223,7 +229,7 @@ Remarks remarks_of(const ReadFlags& flags, std::string_view program) {
   Remarks remarks;
   for (const UnknownFlag& flag : flags.unknown)
     remarks.warnings.push_back(
-        fmt::format("{}: unknown argument {} is left out{}", program, flag.typed,
+        fmt::format("{}: {} {} is left out{}", program, kUnknown, flag.typed,
                     flag.nearest.empty() ? "" : fmt::format(" (did you mean {}?)", flag.nearest)));
   for (const GivenFlag& given : flags.given)
     if (given.flag->effect == Effect::not_modelled)

@@ -77,6 +77,9 @@ struct FlagStyle {
 Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
                              const FlagStyle& style);
 
+/// Whether read_flags failed at a flag that is not in the table and near none that is.
+bool is_foreign_flag(const Error& error);
+
 /// An Error for a word that belongs to no flag.
 Result<void> no_operands(const ReadFlags& flags, std::string_view program);
 

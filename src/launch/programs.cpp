@@ -9,6 +9,7 @@
 
 #include "base/edit_distance.h"
 #include "base/text.h"
+#include "formats/flags.h"
 #include "launch/words.h"
 #include "model/model_name.h"
 
@@ -185,8 +186,7 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
   Result<Translation> translation = found->program->translate(*command);
   // A script around Trainer that is called as one of trl's, with a word that is near none of theirs.
-  if (!translation && translation.error().what.starts_with("unknown argument") &&
-      translation.error().hint.empty() && looks_like_trainer_script(*command))
+  if (!translation && is_foreign_flag(translation.error()) && looks_like_trainer_script(*command))
     translation = translate(kOwnScript, *command);
   if (!translation) return translation;
   translation->model = path_on_host(translation->model, command->mounts);
