@@ -69,7 +69,8 @@ std::string models_text(std::span<const CatalogEntry> models, const OutputOption
                is_supported(entry.family) ? "yes" : "no"});
   std::string text = table.text(widths.tables);
   text +=
-      fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n", models.size());
+      fmt::format("\n{} {}. TRAIN: whether memtape train knows the family.\n", models.size(),
+                  models.size() == 1 ? "model" : "models");
   return text;
 }
 

@@ -267,10 +267,10 @@ Result<Converted> convert(const Config& config) {
   if (type == "mistral3") type = config.object("text_config").text("model_type", "mistral");
   const auto kind = std::ranges::find(kConfigKinds, type, &ConfigKind::model_type);
   if (kind == kConfigKinds.end()) {
-    std::array<std::string_view, kConfigKinds.size()> names;
-    std::ranges::transform(kConfigKinds, names.begin(), &ConfigKind::model_type);
     return unsupported("model_type \"" + type + "\" has no llama.cpp architecture that is modelled",
-                       config.where(), hint_at(type, names));
+                       config.where(),
+                       "docs/serving.md lists them; --engine transformers and --engine vllm know "
+                       "others");
   }
   const Config text = config.has("text_config") ? config.object("text_config") : config;
   const bool experts = type == "nemotron_h" && text.count("n_routed_experts", 0) > 0;
