@@ -181,7 +181,11 @@ void MicroBatches::begin(Neighbour neighbour) {
   began_ = end_of(session().tape);
   standing_ = standing(neighbour);
   kept_before_.clear();
-  for (const Tensor* kept : kept_) kept_before_.push_back(memory_of(*kept));
+  gradients_before_.clear();
+  for (const Tensor* kept : kept_) {
+    kept_before_.push_back(memory_of(*kept));
+    gradients_before_.push_back(kept->defined() ? memory_of(kept->grad()) : kNone);
+  }
   in_graphs_before_ = blocks_in_graphs_;
 }
 
@@ -254,6 +258,23 @@ bool MicroBatches::go_in_order(const StretchShape& gone, BlockId first) const {
   });
 }
 
+/// Takes the gradients out that go just before the tensor of their place, as they do when a written
+/// pass replaces that. They are the last of what is held, from `first` on. False if one goes by itself.
+bool MicroBatches::take_gradients_out(StretchShape& shape, BlockId first) {
+  const auto is_gradient = [first](const ShapedEvent& e) {
+    return e.owner == BlockOwner::held && e.offset >= first;
+  };
+  for (std::size_t at = 0; at < shape.size(); ++at) {
+    if (!is_gradient(shape[at])) continue;
+    ShapedEvent with_place = shape[at];
+    with_place.offset -= first;
+    if (shape[at].kind != EventKind::free || at + 1 == shape.size() || shape[at + 1] != with_place)
+      return false;
+  }
+  std::erase_if(shape, is_gradient);
+  return true;
+}
+
 /// The pass that ends now; `forward`: of the micro-batch that it runs backwards.
 std::optional<MicroBatches::Model> MicroBatches::model_of(
     const Tensor& input, const std::optional<Stretch>& forward) const {
@@ -266,8 +287,10 @@ std::optional<MicroBatches::Model> MicroBatches::model_of(
   const std::size_t of_graphs = held.size();
   for (const std::vector<BlockId>& blocks : in_graphs_before_)
     held.insert(held.end(), blocks.begin(), blocks.end());
+  const auto of_gradients = static_cast<BlockId>(held.size());
+  held.insert(held.end(), gradients_before_.begin(), gradients_before_.end());
   auto shape = shape_of(tape, model.stretch, {.forward = forward, .held = std::move(held)});
-  if (!shape) return std::nullopt;
+  if (!shape || !take_gradients_out(*shape, of_gradients)) return std::nullopt;
   StretchShape gone;
   std::erase_if(*shape, [&](const ShapedEvent& e) {
     const bool is_of_graph = e.owner == BlockOwner::held && e.offset >= of_graphs;

@@ -141,6 +141,7 @@ class MicroBatches {
   Standing standing(Neighbour neighbour) const;
   void note_graphs(const Flight* of_backward, const Tensor& input);
   bool go_in_order(const StretchShape& gone, BlockId first) const;
+  static bool take_gradients_out(StretchShape& shape, BlockId first);
   void leave_graph(const Left& left, std::size_t place, const Stretch& written,
                    const Flight& flight, std::map<BlockId, Ptr<Storage>>& storages);
   std::vector<Flight>::iterator flight_of(const Tensor& output);
@@ -174,7 +175,7 @@ class MicroBatches {
   // When the pass that runs began:
   TapePosition began_;
   Standing standing_;
-  std::vector<BlockId> kept_before_;
+  std::vector<BlockId> kept_before_, gradients_before_;
   std::vector<std::vector<BlockId>> in_graphs_before_;
 };
 
