@@ -6,6 +6,7 @@
 
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/function.h"
+#include "ghost/autograd/histories.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::megatron {
@@ -13,6 +14,7 @@ namespace {
 
 using ghost::Gradients;
 using ghost::Node;
+using ghost::Ptr;
 
 constexpr std::size_t kMostSaved = 10;
 
@@ -25,7 +27,7 @@ void hold_for_python(const Tensor& made) {
   made.impl().base = object.ptr();
 }
 
-struct FunctionBackward final : Node {
+struct FunctionBackward : Node {
   FunctionBackward(const char* node_name, Backward function, bool held)
       : Node(node_name), backward(std::move(function)), python_holds(held) {}
   void apply(Gradients& in, Gradients& out) override {
@@ -46,6 +48,22 @@ struct FunctionBackward final : Node {
   std::size_t count = 0;
 };
 
+struct KeepingBackward final : FunctionBackward, ghost::KeepsOwn {
+  explicit KeepingBackward(FunctionCall& call)
+      : FunctionBackward(call.name, std::move(call.backward), call.python_holds),
+        kept(std::move(call.own)) {}
+  std::span<const Tensor> own() const override { return *kept; }
+
+  std::shared_ptr<std::vector<Tensor>> kept;
+};
+
+Ptr<FunctionBackward> node_of(FunctionCall& call) {
+  const std::span<const Tensor> inputs(call.inputs);
+  if (call.own) return ghost::function_node<KeepingBackward>(inputs, call);
+  return ghost::function_node<FunctionBackward>(inputs, call.name, std::move(call.backward),
+                                                call.python_holds);
+}
+
 /// The gradient's last stop: main_grad.add_(grad) takes no memory, and the gradient goes.
 struct AddToMainGrad final : Node {
   AddToMainGrad() : Node("AccumulateGrad") {
@@ -58,8 +76,7 @@ struct AddToMainGrad final : Node {
 }  // namespace
 
 Tensor apply(FunctionCall call) {
-  const auto node = ghost::function_node<FunctionBackward>(
-      std::span<const Tensor>(call.inputs), call.name, std::move(call.backward), call.python_holds);
+  const Ptr<FunctionBackward> node = node_of(call);
   ToSave to_save;
   Tensor out;
   {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct FunctionCall {
   /// Whether Python objects hold on to gradients that Python has made, as the goldens of NVIDIA's
   /// containers show. PyTorch 2.11 itself lets go of them when backward() returns.
   bool python_holds = true;
+  /// Tensors that the node keeps beside what it saves (ctx.rng_states); the forward fills them in.
+  std::shared_ptr<std::vector<Tensor>> own = {};
 };
 
 /// Function.apply(inputs...), whose forward runs without gradients.

@@ -73,14 +73,15 @@ Tensor ring_attention(Rank& rank, const std::array<Tensor, 3>& qkv, const Dims& 
                   .out = q.sizes().leading().with(qkv[2].size(-1)),
                   .rows = rows,
                   .dtype = q.dtype()};
-  // ctx.rng_states: kept by the node, not by what it saves.
+  // ctx.rng_states: kept by the node, not by what it saves, until its function goes.
   const auto random_states = std::make_shared<Tensors>();
   return apply({.name = "AttnFuncWithCPAndKVP2PBackward",
                 .inputs = {qkv[0], qkv[1], qkv[2]},
                 .forward = [&](ToSave& save) { return ring.forward(q, save, *random_states); },
                 .backward = [ring, random_states, scratch = std::move(scratch)](
                                 std::span<const Tensor> saved, const Tensor&,
-                                Gradients& in) { ring.backward(scratch, saved[0], in); }});
+                                Gradients& in) { ring.backward(scratch, saved[0], in); },
+                .own = random_states});
 }
 
 }  // namespace memtape::megatron

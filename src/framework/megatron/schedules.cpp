@@ -29,7 +29,7 @@ Schedule::Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks,
                    std::int64_t pp_rank, bool writes)
     : rank_(rank), chunks_(chunks), pp_rank_(pp_rank) {
   if (!writes || rank.offload || rank.a.num_microbatches < kFewestAlike) return;
-  for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(kept_of(i));
+  for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(kept_of(i), rank.a.cp > 1);
 }
 
 /// What the rank keeps and what a chunk does; other chunks' places do not change in its passes.

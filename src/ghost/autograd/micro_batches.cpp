@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 
-#include "ghost/autograd/accumulate_grad.h"
+#include "ghost/autograd/histories.h"
 #include "ghost/autograd/node.h"
 
 namespace memtape::ghost {
@@ -48,44 +47,6 @@ bool would_go(const Tensor& tensor) {
 }
 
 bool has_history(const Tensor* kept) { return kept->defined() && kept->impl().grad_fn; }
-
-/// Whether the history of `tensor` goes back to `input`, which it then holds, its gradient
-/// included.
-bool reaches(const Tensor& tensor, const Tensor& input) {
-  if (!tensor.defined() || !input.defined() || !tensor.impl().grad_fn) return false;
-  const Node* const sought = gradient_edge(input).function.get();
-  std::vector<const Node*> found{tensor.impl().grad_fn.get()};
-  std::unordered_set<const Node*> seen{found.front()};
-  while (!found.empty()) {
-    const Node* const node = found.back();
-    found.pop_back();
-    for (std::size_t i = 0; i < node->edges.size(); ++i) {
-      const Node* const next = node->edges[i].function.get();
-      if (next == sought) return true;
-      const bool is_leaf = !next || next->edges.size() == 0;
-      if (!is_leaf && seen.insert(next).second) found.push_back(next);
-    }
-  }
-  return false;
-}
-
-/// Leaves that the history of `tensor` leads back to and that nothing else holds.
-std::vector<const TensorImpl*> leaves_in_graph(const Tensor& tensor) {
-  std::vector<const TensorImpl*> leaves;
-  if (!tensor.defined() || !tensor.impl().grad_fn) return leaves;
-  std::vector<const Node*> found{tensor.impl().grad_fn.get()};
-  std::unordered_set<const Node*> seen{found.front()};
-  while (!found.empty()) {
-    const Node* const node = found.back();
-    found.pop_back();
-    const auto* const leaf = dynamic_cast<const AccumulateGrad*>(node);
-    if (leaf && leaf->variable.ptr()->refs == 1) leaves.push_back(&leaf->variable.impl());
-    for (std::size_t i = 0; i < node->edges.size(); ++i)
-      if (const Node* const next = node->edges[i].function.get(); next && seen.insert(next).second)
-        found.push_back(next);
-  }
-  return leaves;
-}
 
 /// Blocks older than a pass and its forward that it uses on another stream.
 std::vector<BlockId> lasting_of(const Tape& tape, const Stretch& pass,
@@ -142,31 +103,49 @@ MicroBatches::Standing MicroBatches::standing(Neighbour neighbour) const {
   return now;
 }
 
+/// Memory of this pass, of its forward, or the input's.
+std::optional<MicroBatches::HeldByGraph> MicroBatches::held_by_graph(const Storage& memory,
+                                                                     const Flight* of_backward,
+                                                                     const Tensor& input) const {
+  const Stretch pass = between(began_, end_of(session().tape));
+  if (pass.has(memory.block))
+    return HeldByGraph{BlockOwner::stretch, memory.block - pass.first_block, memory.stream};
+  if (of_backward && of_backward->forward.has(memory.block))
+    return HeldByGraph{BlockOwner::forward, memory.block - of_backward->forward.first_block,
+                       memory.stream};
+  if (of_backward && memory.block == memory_of(input))
+    return HeldByGraph{BlockOwner::input, 0, memory.stream};
+  return std::nullopt;
+}
+
 /// After a pass that was run. The graph of a forward has no gradients yet. That of a second run in
 /// backward holds the gradient of what it was run on, and that itself, if it still has memory.
-void MicroBatches::note_graphs(const Flight* of_backward, const Tensor& input) {
-  const Stretch pass = between(began_, end_of(session().tape));
-  const auto held = [&](const Storage& one) -> std::optional<HeldByGraph> {
-    if (pass.has(one.block))
-      return HeldByGraph{BlockOwner::stretch, one.block - pass.first_block, one.stream};
-    const Stretch& forward = of_backward->forward;
-    if (forward.has(one.block))
-      return HeldByGraph{BlockOwner::forward, one.block - forward.first_block, one.stream};
-    if (one.block == memory_of(input)) return HeldByGraph{BlockOwner::input, 0, one.stream};
-    return std::nullopt;
-  };
+void MicroBatches::note_graphs(const Flight* of_backward, const Tensor& input,
+                               const Tensor& output) {
+  std::vector<std::size_t> changed;
+  std::vector<Tensor> roots{output};
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     if (memory_of(*kept_[i]) == kept_before_[i]) continue;
     in_graphs_[i].clear();
     blocks_in_graphs_[i].clear();
-    if (!of_backward) continue;
-    const std::vector<const TensorImpl*> leaves = leaves_in_graph(*kept_[i]);
-    if (leaves.size() != 1 || !leaves.front()->grad || !leaves.front()->grad->storage) continue;
-    std::vector<const Storage*> memory{leaves.front()->grad->storage.get()};
-    if (const Storage* own = leaves.front()->storage.get(); own && !own->is_empty)
-      memory.push_back(own);
+    changed.push_back(i);
+    roots.push_back(*kept_[i]);
+  }
+  const OwnOfNodes own(has_keepers_ ? roots : std::vector<Tensor>());
+  own_of_nodes_.clear();
+  for (const Storage* one : own.held_by(output))
+    if (const auto held = held_by_graph(*one, of_backward, input)) own_of_nodes_.push_back(*held);
+  for (const std::size_t i : changed) {
+    std::vector<const Storage*> memory = own.held_by(*kept_[i]);
+    const auto leaves = of_backward ? leaves_in_graph(*kept_[i]) : std::vector<const TensorImpl*>();
+    if (leaves.size() == 1 && leaves.front()->grad && leaves.front()->grad->storage) {
+      memory.push_back(leaves.front()->grad->storage.get());
+      if (const Storage* own_memory = leaves.front()->storage.get();
+          own_memory && !own_memory->is_empty)
+        memory.push_back(own_memory);
+    }
     for (const Storage* one : memory) {
-      const auto found = held(*one);
+      const auto found = held_by_graph(*one, of_backward, input);
       if (!found) continue;
       in_graphs_[i].push_back(*found);
       blocks_in_graphs_[i].push_back(one->block);
@@ -208,6 +187,22 @@ bool MicroBatches::settle_outlasting() {
   outlasting_ = std::move(gone);
   awaited_.reset();
   return true;
+}
+
+/// What nodes keep of their own goes in the order that is written for others.
+void MicroBatches::check_expected() {
+  if (!expected_) return;
+  const std::vector<Event>& events = session().tape.events;
+  auto from = expected_->blocks.begin();
+  for (std::size_t at = expected_->since; at < events.size(); ++at) {
+    if (from == expected_->blocks.end()) break;
+    if (events[at].kind != EventKind::free) continue;
+    const auto gone = std::ranges::find(expected_->blocks, events[at].block);
+    if (gone == expected_->blocks.end()) continue;
+    if (gone != from) session().layers_differ = true;
+    from = gone + 1;
+  }
+  expected_.reset();
 }
 
 std::vector<MicroBatches::Flight>::iterator MicroBatches::flight_of(const Tensor& output) {
@@ -326,6 +321,7 @@ std::optional<MicroBatches::Model> MicroBatches::forward_model(const Tensor& inp
   auto model = model_of(input, std::nullopt);
   if (!model || !take_result(*model, output, 1)) return std::nullopt;
   model->result->is_shared = output.impl().storage->refs > 1;
+  model->own_of_nodes = own_of_nodes_;
   return model;
 }
 
@@ -350,6 +346,7 @@ std::optional<MicroBatches::Model> MicroBatches::backward_model(const Tensor& in
   for (const Left& left : flight.model->left)
     if (left.what == Left::What::own) of_forward.held(left.offset);
   of_forward.held(flight.model->result->offset);
+  for (const HeldByGraph& one : flight.model->own_of_nodes) of_forward.held(one.offset);
   for (const Left& left : model->left) {
     if (left.is_shared) return std::nullopt;
     if (left.what == Left::What::own) own.held(left.offset);
@@ -376,6 +373,7 @@ void MicroBatches::record(std::vector<Record>& records, const Standing& standing
                         at->model->lasting == model->lasting && at->model->left == model->left &&
                         at->model->result == model->result &&
                         at->model->recategorised == model->recategorised &&
+                        at->model->own_of_nodes == model->own_of_nodes &&
                         allocate_alike(session().tape, at->model->stretch, model->stretch);
   if (at->is_confirmed && !is_alike) session().layers_differ = true;
   at->is_confirmed = is_alike;
@@ -390,7 +388,7 @@ const MicroBatches::Model* MicroBatches::confirmed(const std::vector<Record>& re
 
 void MicroBatches::end_forward(const Tensor& input, const Tensor& output) {
   const Tape& tape = session().tape;
-  note_graphs(nullptr, {});
+  note_graphs(nullptr, {}, output);
   Flight flight{.output = output.ptr().get(),
                 .number = forwards_++,
                 .forward = between(began_, end_of(tape)),
@@ -403,6 +401,7 @@ void MicroBatches::end_forward(const Tensor& input, const Tensor& output) {
 }
 
 void MicroBatches::begin_backward(const Tensor& output) {
+  check_expected();
   if (!settle_outlasting()) awaited_.reset(), outlasting_.reset();
   const auto flight = flight_of(output);
   begin(flight == flights_.end() ? Neighbour::none : after(*flight));
@@ -411,8 +410,13 @@ void MicroBatches::begin_backward(const Tensor& output) {
 void MicroBatches::end_backward(const Tensor& input, const Tensor& output) {
   const auto flight = flight_of(output);
   if (flight == flights_.end()) return;
-  note_graphs(&*flight, input);
-  if (flight->model) record(backward_, standing_, backward_model(input, *flight));
+  note_graphs(&*flight, input, {});
+  if (flight->model) {
+    record(backward_, standing_, backward_model(input, *flight));
+    expected_ = {.blocks = {}, .since = session().tape.events.size()};
+    for (const HeldByGraph& one : flight->model->own_of_nodes)
+      expected_->blocks.push_back(flight->forward.first_block + one.offset);
+  }
   flights_.erase(flight);
 }
 
@@ -463,7 +467,7 @@ Stretch MicroBatches::write(const Model& model, Flight* flight) {
 /// The history of a place holds what that of its model holds.
 void MicroBatches::leave_graph(const Left& left, std::size_t place, const Stretch& written,
                                const Flight& flight, std::map<BlockId, Ptr<Storage>>& storages) {
-  const auto graph = make_node<WrittenForward>(Tensor());
+  const auto graph = make_node<WrittenForward>(left.holds_input ? flight.input : Tensor());
   for (const HeldByGraph& one : left.in_graph) {
     const bool is_own = one.owner == BlockOwner::stretch;
     const BlockId block = one.owner == BlockOwner::input
@@ -482,9 +486,9 @@ void MicroBatches::leave_graph(const Left& left, std::size_t place, const Stretc
 }
 
 /// The model keeps of the written pass what it keeps of the one it was written after.
-void MicroBatches::leave(const Model& model, const Stretch& written, Flight& flight) {
+void MicroBatches::leave(const Model& model, const Stretch& written, Flight& flight,
+                         std::map<BlockId, Ptr<Storage>>& storages) {
   const std::size_t events = session().tape.events.size();
-  std::map<BlockId, Ptr<Storage>> storages;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const Left& left = model.left[i];
     if (left.what != Left::What::same) in_graphs_[i].clear(), blocks_in_graphs_[i].clear();
@@ -509,13 +513,20 @@ std::optional<Tensor> MicroBatches::write_forward(const Tensor& input, bool is_l
   Flight flight{.number = forwards_++, .is_written = true, .input = input};
   flight.forward = write(*model, nullptr);
   flight.history = make_node<WrittenForward>(input);
-  leave(*model, flight.forward, flight);
+  std::map<BlockId, Ptr<Storage>> storages;
+  leave(*model, flight.forward, flight, storages);
   const auto storage =
       storage_of_block(flight.forward.first_block + model->result->offset, model->result->stream);
   Tensor output = tensor_over(storage, model->result_pattern);
   if (model->result->is_shared) flight.shared.emplace_back(model->result->offset, storage);
   flight.history.reset();
-  set_history(output, make_node<WrittenForward>(input));
+  const auto history = make_node<WrittenForward>(input);
+  for (const HeldByGraph& one : model->own_of_nodes) {
+    Ptr<Storage>& own = storages[flight.forward.first_block + one.offset];
+    if (!own) own = storage_of_block(flight.forward.first_block + one.offset, one.stream);
+    history->outlasting.push_back(own);
+  }
+  set_history(output, history);
   flight.output = output.ptr().get();
   flights_.push_back(std::move(flight));
   return output;
@@ -527,13 +538,15 @@ void MicroBatches::write_backward(const Tensor& output) {
   Flight flight = std::move(*at);
   flights_.erase(at);
   const Model* const model = confirmed(backward_, standing(after(flight)));
+  check_expected();
   if (!model || !settle_outlasting() || !outlasting_) {
     s.layers_differ = true;
     return;
   }
   if (!s.has_room(model->stretch.blocks)) return;
   const Stretch written = write(*model, &flight);
-  leave(*model, written, flight);
+  std::map<BlockId, Ptr<Storage>> storages;
+  leave(*model, written, flight, storages);
   for (const Recategorised& block : model->recategorised)
     s.tape.why.set_category(flight.forward.first_block + block.offset, block.category);
   auto& graph = static_cast<WrittenForward&>(*output.impl().grad_fn);

@@ -35,8 +35,12 @@ namespace memtape::ghost {
 class MicroBatches {
  public:
   /// `kept` are the places where the model keeps tensors of its last pass. They must stay valid.
-  explicit MicroBatches(std::vector<Tensor*> kept)
-      : kept_(std::move(kept)), in_graphs_(kept_.size()), blocks_in_graphs_(kept_.size()) {}
+  /// `has_keepers` says whether nodes keep tensors of their own (OwnOfNodes).
+  explicit MicroBatches(std::vector<Tensor*> kept, bool has_keepers = false)
+      : kept_(std::move(kept)),
+        has_keepers_(has_keepers),
+        in_graphs_(kept_.size()),
+        blocks_in_graphs_(kept_.size()) {}
 
   /// A step begins. The names by which the last step held its micro-batches are gone, so what
   /// others held before may now be held only by the history of what the model keeps.
@@ -105,6 +109,7 @@ class MicroBatches {
     std::vector<Tensor> patterns;  ///< the tensors of `left`, without memory
     std::optional<Left> result;    ///< the output, or the gradient of the input
     Tensor result_pattern;
+    std::vector<HeldByGraph> own_of_nodes = {};  ///< what the output's history holds of them
     /// Blocks of its forward whose category a backward changes.
     std::vector<Recategorised> recategorised;
   };
@@ -119,6 +124,11 @@ class MicroBatches {
     BlockId first_block = 0;
     std::size_t since = 0;  ///< the event from which on they go
     std::vector<BlockId> offsets;
+  };
+  /// What the nodes of the last backward that was run kept of their own, until it has gone.
+  struct Expected {
+    std::vector<BlockId> blocks;  ///< in the order in which they go
+    std::size_t since = 0;        ///< the event from which on they go
   };
   /// A micro-batch between its forward and its backward.
   struct Flight {
@@ -136,10 +146,13 @@ class MicroBatches {
 
   void begin(Neighbour neighbour);
   bool settle_outlasting();
+  void check_expected();
   Neighbour before() const;
   Neighbour after(const Flight& flight) const;
   Standing standing(Neighbour neighbour) const;
-  void note_graphs(const Flight* of_backward, const Tensor& input);
+  void note_graphs(const Flight* of_backward, const Tensor& input, const Tensor& output);
+  std::optional<HeldByGraph> held_by_graph(const Storage& memory, const Flight* of_backward,
+                                           const Tensor& input) const;
   bool go_in_order(const StretchShape& gone, BlockId first) const;
   static bool take_gradients_out(StretchShape& shape, BlockId first);
   void leave_graph(const Left& left, std::size_t place, const Stretch& written,
@@ -160,15 +173,19 @@ class MicroBatches {
   BlockId used_block(const Model& model, const ShapedEvent& event, BlockId own,
                      const Flight* flight) const;
   Stretch write(const Model& model, Flight* flight);
-  void leave(const Model& model, const Stretch& written, Flight& flight);
+  void leave(const Model& model, const Stretch& written, Flight& flight,
+             std::map<BlockId, Ptr<Storage>>& storages);
 
   std::vector<Tensor*> kept_;
+  bool has_keepers_;
+  std::vector<HeldByGraph> own_of_nodes_;               ///< in the history of the last output
   std::vector<std::vector<HeldByGraph>> in_graphs_;     ///< for each place, after the last pass
   std::vector<std::vector<BlockId>> blocks_in_graphs_;  ///< the same as blocks
   std::vector<Flight> flights_;
   std::uint64_t forwards_ = 0, step_began_ = 0;
   std::vector<Record> forward_, backward_;
   std::optional<Awaited> awaited_;
+  std::optional<Expected> expected_;
   /// Blocks of a forward that go after the backward, in the order in which they go; none until a
   /// backward has been run.
   std::optional<std::vector<Outlasting>> outlasting_;
