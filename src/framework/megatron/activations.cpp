@@ -85,6 +85,19 @@ Tensor compiled_weighted(const Tensor& x, const Tensor& weights, std::int64_t wi
                     }});
 }
 
+/// weighted_bias_quick_geglu_impl of core/fusions/fused_bias_geglu.py: both halves clamped by torch,
+/// whose backward reads them unclamped, and put together before the fused function.
+Tensor weighted_quick_geglu(const Tensor& x, const Tensor& weights) {
+  const std::vector<Tensor> halves = x.chunk(2, -1);
+  constexpr double kLimit = 7.0;
+  Tensor gate = ghost::clamp(halves[0], {.max = kLimit});
+  Tensor linear = ghost::clamp(halves[1], {.min = -kLimit, .max = kLimit});
+  const Tensor joined = ghost::cat({gate, linear}, -1);
+  gate.reset();
+  linear.reset();
+  return compiled_weighted(joined, weights, x.size(1) / 2);
+}
+
 /// WeightedSwiGLUFunction, operation by operation.
 Tensor weighted_swiglu(const Tensor& x, const Tensor& weights) {
   return apply(
@@ -157,6 +170,7 @@ Tensor weighted_activation(const Arguments& a, const Tensor& x, const Tensor& bi
                            : weighted_swiglu(sum, weights);
   if (a.activation == Activation::squared_relu && a.moe.fused_squared_relu)
     return compiled_weighted(sum, weights, sum.size(1));
+  if (a.activation == Activation::quick_geglu) return weighted_quick_geglu(sum, weights);
   const Tensor active =
       a.activation == Activation::gelu ? ghost::gelu(sum) : activation(a, sum, {});
   return active.mul(weights).to(x.dtype());

@@ -35,7 +35,9 @@ void read_model(const Config& c, Arguments& a) {
   const bool swiglu = c.boolean("swiglu", false);
   a.activation = swiglu                             ? Activation::swiglu
                  : c.boolean("squared_relu", false) ? Activation::squared_relu
+                 : c.boolean("quick_geglu", false)  ? Activation::quick_geglu
                                                     : Activation::gelu;
+  a.learns_sinks = c.text("softmax_type", "vanilla") == "learnable";
   const std::int64_t ffn = swiglu ? 4 * a.hidden_size * 2 / 3 / 64 * 64 : 4 * a.hidden_size;
   a.ffn_hidden_size = c.dimension("ffn_hidden_size", ffn);
   a.kv_channels =

@@ -24,7 +24,7 @@ struct TrainRecipe;
 namespace memtape::megatron {
 
 enum class PositionEmbedding { learned_absolute, rope, none };
-enum class Activation { gelu, swiglu, squared_relu };
+enum class Activation { gelu, swiglu, squared_relu, quick_geglu };
 enum class AttentionBackend { automatic, fused, flash, unfused, local };
 enum class Recompute { none, selective, full };
 
@@ -46,6 +46,7 @@ struct Arguments {
   std::int64_t num_layers = 0, hidden_size = 0, ffn_hidden_size = 0, num_attention_heads = 0,
                num_query_groups = 0, kv_channels = 0, padded_vocab_size = 0,
                max_position_embeddings = 0;
+  bool learns_sinks = false;  ///< --softmax-type learnable: one more score for each head
   bool add_bias_linear = true, add_qkv_bias = false, rms_norm = false, qk_layernorm = false,
        untied = false, bert_binary_head = false;
   PositionEmbedding position_embedding = PositionEmbedding::learned_absolute;

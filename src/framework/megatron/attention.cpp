@@ -14,6 +14,8 @@ Attention::Attention(const nn::Scope& scope, Rank& rank, bool crosses)
     : rank_(rank), scope_(scope.node().scope) {
   const Arguments& a = rank.a;
   const std::int64_t heads = a.num_attention_heads, h = a.hidden_size;
+  if (a.learns_sinks)
+    sinks_ = (scope / "core_attention").parameter("softmax_offset", {heads / a.tp});
   if (a.mla.on) {
     build_latent(scope);
     return;
@@ -171,14 +173,14 @@ Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
   if (rank_.a.recomputes("core_attn")) {
     Rank& rank = rank_;
     context = checkpoint(
-        [&rank, mask](std::span<const Tensor> in) {
-          return core_attention(rank, in[0], in[1], in[2], mask);
+        [&rank, mask, sinks = sinks_](std::span<const Tensor> in) {
+          return core_attention(rank, in[0], in[1], in[2], mask, sinks);
         },
         {heads.query, heads.key, heads.value});
   } else {
     const OffloadedModule core = rank_.offloaded("core_attn");
     context = core(heads.query, [&](const Tensor& query) {
-      return core_attention(rank_, query, heads.key, heads.value, mask);
+      return core_attention(rank_, query, heads.key, heads.value, mask, sinks_);
     });
     context = core.commit(context, {heads.query, heads.key, heads.value});
   }

@@ -50,10 +50,12 @@ class Attention {
   Heads from_two_products(const Tensor& x, const Tensor& context);
   std::optional<Linear> qkv_, q_, kv_, q_down_, q_up_, kv_down_, kv_up_, proj_;
   std::optional<Norm> q_norm_, k_norm_;
+  Tensor sinks_;  ///< softmax_offset: a score of each head that no value belongs to
 };
 
-/// softmax(q k^T) v of [s, b, heads, d] tensors, as [s, b, heads * d].
+/// softmax(q k^T) v of [s, b, heads, d] tensors, as [s, b, heads * d]; `sinks` adds a score to each
+/// head's.
 Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value,
-                      const AttentionMask& mask);
+                      const AttentionMask& mask, const Tensor& sinks = {});
 
 }  // namespace memtape::megatron

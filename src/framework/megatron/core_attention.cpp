@@ -196,6 +196,22 @@ Tensor flash(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& v
   return turned.view({turned.size(0), turned.size(1), turned.size(2) * turned.size(3)});
 }
 
+/// The sinks' part of the kernel: they go in as float32, and have a gradient.
+Tensor with_sinks(const Tensor& context, const Tensor& sinks) {
+  return apply({.name = "FusedAttnSinksBackward",
+                .inputs = {context, sinks},
+                .forward =
+                    [&](ToSave& save) {
+                      save = {empty(sinks.sizes(), DType::float32)};
+                      return context.view(context.sizes());
+                    },
+                .backward =
+                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                      in[0] = grad;
+                      in[1] = empty(saved[0].sizes(), DType::bfloat16);
+                    }});
+}
+
 /// Whether cuDNN's kernel serves training (nvte_get_fused_attn_backend of common/fused_attn): on
 /// Blackwell it is not deterministic with dropout, below Hopper get_attention_backend wants flash.
 bool fused_is_chosen(const Arguments& a) {
@@ -217,7 +233,7 @@ AttentionBackend chosen_backend(const Arguments& a) {
 }  // namespace
 
 Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value,
-                      const AttentionMask& mask) {
+                      const AttentionMask& mask, const Tensor& sinks) {
   const AttentionBackend backend = chosen_backend(rank.a);
   if (backend == AttentionBackend::local) return unfused(rank, query, key, value, mask);
   // get_qkv_layout: three slices of one tensor are taken as they lie, others are made contiguous.
@@ -226,6 +242,8 @@ Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const 
   const Tensor q = slices ? query : query.contiguous(), k = slices ? key : key.contiguous(),
                v = slices ? value : value.contiguous();
   if (backend == AttentionBackend::unfused) return unfused(rank, q, k, v, mask);
+  if (sinks.defined())  // flash-attn has none (get_attention_backend)
+    return with_sinks(fused(rank, q, k, v), sinks);
   return backend == AttentionBackend::flash ? flash(rank, q, k, v) : fused(rank, q, k, v);
 }
 

@@ -10,11 +10,14 @@ namespace memtape::megatron {
 
 Experts::Experts(const nn::Scope& scope, Rank& rank) : rank_(rank) {
   const Arguments& a = rank.a;
-  const std::int64_t gate = a.activation == Activation::swiglu ? 2 : 1;
+  const bool gated = a.activation == Activation::swiglu || a.activation == Activation::quick_geglu;
+  const std::int64_t gate = gated ? 2 : 1;
+  const bool grouped = a.moe.grouped_gemm && a.transformer_engine;
   for (std::int64_t i = 0; i < a.moe.num_experts / a.ep; ++i) {
     const nn::Scope expert = scope / i;
     const auto linear = [&](const char* name, LinearShape shape) {
       shape.bias = a.add_bias_linear;
+      shape.adds_bias = grouped && shape.split == Split::column;  // TEGroupedMLP's skip_bias_add
       shape.parts = a.etp;
       shape.gathers = false;
       return std::make_unique<Linear>(expert / name, rank, shape);
@@ -62,9 +65,18 @@ Tensor Experts::run_grouped(const Tokens& tokens, const std::vector<std::int64_t
   });
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < active.size(); ++i) outputs.push_back((*experts_[i].fc2)(active[i]));
+  add_weighted_biases(outputs, tokens.probs.split(counts, 0));
   const Tensor output = outputs.size() > 1 ? ghost::cat(outputs, 0) : outputs.front();
   for (CheckpointWithoutOutput& one : recomputed) one.discard_output_and_register_recompute(output);
   return act.commit(output, between);
+}
+
+/// TEGroupedMLP._apply_bias: the second product's bias times the weight of each token.
+void Experts::add_weighted_biases(std::vector<Tensor>& outputs,
+                                  const std::vector<Tensor>& probs) const {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (const Tensor& bias = experts_[i].fc2->bias; bias.defined())
+      outputs[i] = outputs[i].add(bias.mul(probs[i].unsqueeze(-1)));
 }
 
 /// The experts' activations, which may be made again in backward (--recompute-modules moe_act).
@@ -75,8 +87,8 @@ std::vector<Tensor> Experts::activated(const std::vector<Tensor>& between,
   std::vector<Tensor> active;
   for (std::size_t i = 0; i < experts_.size(); ++i) {
     const std::vector<Tensor> inputs{between[i], probs[i].unsqueeze(-1)};
-    const auto run = [this, bias = experts_[i].fc1->bias](std::span<const Tensor> in) {
-      return std::vector{weighted_activation(rank_.a, in[0], bias, in[1])};
+    const auto run = [this](std::span<const Tensor> in) {
+      return std::vector{weighted_activation(rank_.a, in[0], {}, in[1])};
     };
     active.push_back(
         (recomputed.empty() ? run(inputs) : recomputed[i].checkpoint(run, inputs)).front());

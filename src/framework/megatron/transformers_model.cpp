@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/megatron/attributes.h"
 #include "framework/megatron/bridge.h"
+#include "framework/megatron/bridge_mixtures.h"
 #include "framework/megatron/strategy.h"
 #include "model/type_of.h"
 #include "workload/train_recipe.h"
@@ -16,8 +17,15 @@
 namespace memtape::megatron {
 namespace {
 
-constexpr auto kFamilies = std::to_array<std::string_view>(
-    {"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3", "gpt2"});
+/// Those without experts; bridge_mixtures.h has the others.
+constexpr auto kDense =
+    std::to_array<std::string_view>({"llama", "mistral", "qwen2", "qwen3", "gpt2"});
+
+std::vector<std::string_view> known_families() {
+  std::vector<std::string_view> known(kDense.begin(), kDense.end());
+  for (const BridgeMixture& mixture : bridge_mixtures()) known.push_back(mixture.family);
+  return known;
+}
 
 /// A mixture of experts as the configuration has it, or as --strategy says of a dense one.
 struct CountedExperts {
@@ -35,30 +43,31 @@ std::string layer_list(std::int64_t layers, const auto& is_expert) {
   return fmt::format("({})", list);
 }
 
+/// Layers of experts: all behind the dense ones, or every so many and none of those that are named
+/// (Qwen3).
+std::string expert_layers(const Config& c, const BridgeMixture& mixture) {
+  if (mixture.dense_first.key.empty() && !c.has("decoder_sparse_step")) return "1";
+  const std::int64_t dense = c.count(mixture.dense_first.key, mixture.dense_first.otherwise),
+                     every = c.dimension("decoder_sparse_step", 1);
+  const std::vector<std::int64_t> named = c.integers("mlp_only_layers");
+  return layer_list(c.layers("num_hidden_layers"), [&](std::int64_t i) {
+    return i >= dense && (i + 1) % every == 0 && std::ranges::find(named, i) == named.end();
+  });
+}
+
 CountedExperts experts_of(const Config& c) {
-  const std::string family = type_of(c);
-  const std::int64_t layers = c.has("num_hidden_layers") ? c.layers("num_hidden_layers") : 0;
-  if (family == "mixtral")
-    return {.count = c.dimension("num_local_experts", 8),
-            .topk = c.dimension("num_experts_per_tok", 2)};
-  if (family == "qwen3_moe") {
-    const std::int64_t every = c.dimension("decoder_sparse_step", 1);
-    const std::vector<std::int64_t> dense = c.integers("mlp_only_layers");
-    return {.count = c.dimension("num_experts"),
-            .topk = c.dimension("num_experts_per_tok", 8),
-            .width = c.dimension("moe_intermediate_size"),
-            .layers = layer_list(layers, [&](std::int64_t i) {
-              return (i + 1) % every == 0 && std::ranges::find(dense, i) == dense.end();
-            })};
-  }
-  if (family != "deepseek_v3") return {};
-  const std::int64_t width = c.dimension("moe_intermediate_size");
-  const std::int64_t dense = c.count("first_k_dense_replace", 3);
-  return {.count = c.dimension("n_routed_experts"),
-          .topk = c.dimension("num_experts_per_tok", 8),
-          .width = width,
-          .shared_width = c.count("n_shared_experts", 1) * width,
-          .layers = layer_list(layers, [dense](std::int64_t i) { return i >= dense; })};
+  const BridgeMixture* const mixture = bridge_mixture(type_of(c));
+  if (!mixture) return {};
+  const auto count = [&c](const CountedBy& by) {
+    return by.key.empty() ? 0 : c.count(by.key, by.otherwise);
+  };
+  CountedExperts experts{.count = count(mixture->experts),
+                         .topk = count(mixture->topk),
+                         .layers = expert_layers(c, *mixture)};
+  if (mixture->width.empty()) return experts;
+  experts.width = c.dimension(mixture->width);
+  experts.shared_width = count(mixture->shared) * experts.width;
+  return experts;
 }
 
 void add_experts(const Config& c, const Strategy& strategy, Attributes& a) {
@@ -77,8 +86,8 @@ void add_experts(const Config& c, const Strategy& strategy, Attributes& a) {
   a.text("moe_token_dispatcher_type", "alltoall");
 }
 
-/// Multi-latent attention, and a router whose bias keeps experts balanced.
-void add_deepseek(const Config& c, Attributes& a) {
+/// Multi-latent attention.
+void add_latent(const Config& c, Attributes& a) {
   a.truth("multi_latent_attention", true);
   a.number("q_lora_rank", c.optional_dimension("q_lora_rank").value_or(0));
   a.number("kv_lora_rank", c.dimension("kv_lora_rank"));
@@ -86,9 +95,6 @@ void add_deepseek(const Config& c, Attributes& a) {
   a.number("qk_pos_emb_head_dim", c.dimension("qk_rope_head_dim"));
   a.number("v_head_dim", c.dimension("v_head_dim"));
   a.truth("qk_layernorm", true);
-  a.truth("moe_router_enable_expert_bias", true);
-  a.text("moe_router_score_function", "sigmoid");
-  a.text("moe_token_dispatcher_type", "alltoall");
 }
 
 void add_gpt2(const Config& c, const Strategy& strategy, Attributes& a) {
@@ -121,7 +127,8 @@ void add_decoder(const Config& c, const Strategy& strategy, Attributes& a) {
   a.text("position_embedding_type", "rope");
   a.truth("swiglu", true);
   a.truth("untie_embeddings_and_output_weights", !strategy.tie.value_or(false));
-  if (family == "deepseek_v3") add_deepseek(c, a);
+  if (const BridgeMixture* const mixture = bridge_mixture(family); mixture && mixture->latent)
+    add_latent(c, a);
 }
 
 /// How the layers of well-known models that do not divide are laid out: Llama 3.1 405B's 126 as if
@@ -141,7 +148,8 @@ void add_split(const Config& c, const Strategy& s, std::int64_t stages, Attribut
     a.truth("account_for_loss_in_pipeline_split", true);
   }
   const std::int64_t each = (layers + stages - 1) / stages, last = layers - each * (stages - 1);
-  if (family == "deepseek_v3" && last > 0) a.number("decoder_last_pipeline_num_layers", last);
+  const BridgeMixture* const mixture = bridge_mixture(family);
+  if (mixture && mixture->latent && last > 0) a.number("decoder_last_pipeline_num_layers", last);
 }
 
 void add_layout(const Config& c, const Strategy& s, const LayoutRecipe& layout, Attributes& a) {
@@ -228,9 +236,9 @@ void add_low_bits(const TrainRecipe& recipe, const Strategy& s, Attributes& a) {
 
 Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe) {
   const std::string family = type_of(c);
-  if (std::ranges::find(kFamilies, family) == kFamilies.end())
+  if (std::ranges::find(kDense, family) == kDense.end() && !bridge_mixture(family))
     return unsupported(fmt::format("\"{}\" is not modelled by --framework megatron-core", family),
-                       c.where() + ": model_type", suggestion(family, kFamilies));
+                       c.where() + ": model_type", suggestion(family, known_families()));
   const Strategy& strategy = strategy_of(recipe);
   Attributes attributes;
   attributes.text("model_type", "megatron");
