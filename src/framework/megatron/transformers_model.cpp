@@ -45,7 +45,7 @@ std::string layer_list(std::int64_t layers, const auto& is_expert) {
 
 /// Layers of experts: all behind the dense ones, or every so many and none of those that are named
 /// (Qwen3).
-std::string expert_layers(const Config& c, const BridgeMixture& mixture) {
+std::string mixture_layers(const Config& c, const BridgeMixture& mixture) {
   if (mixture.dense_first.key.empty() && !c.has("decoder_sparse_step")) return "1";
   const std::int64_t dense = c.count(mixture.dense_first.key, mixture.dense_first.otherwise),
                      every = c.dimension("decoder_sparse_step", 1);
@@ -63,7 +63,7 @@ CountedExperts experts_of(const Config& c) {
   };
   CountedExperts experts{.count = count(mixture->experts),
                          .topk = count(mixture->topk),
-                         .layers = expert_layers(c, *mixture)};
+                         .layers = mixture_layers(c, *mixture)};
   if (mixture->width.empty()) return experts;
   experts.width = c.dimension(mixture->width);
   experts.shared_width = count(mixture->shared) * experts.width;
