@@ -21,18 +21,46 @@ bool before(std::string_view a, std::string_view b) {
 
 bool is_same(std::string_view a, std::string_view b) { return !before(a, b) && !before(b, a); }
 
-/// The row of another model that is the same, by its id or by its last part.
-const CatalogEntry* find_same(std::string_view name) {
+struct Named {
+  std::string_view id;
+  const CatalogEntry* entry = nullptr;
+};
+
+std::string_view owner(std::string_view id) { return id.substr(0, id.find('/')); }
+
+/// Another model that is the same as a row, by its id or by its last part. Of several owners' models
+/// of that part, it is that of the row's owner, else the row.
+Named find_same(std::string_view name) {
   const bool whole = name.find('/') != std::string_view::npos;
-  const CatalogEntry* found = nullptr;
+  Named found;
   for (const data::SameModel& same : data::same_models()) {
-    const std::string_view id = whole ? same.id : same.id.substr(same.id.find('/') + 1);
-    if (!is_same(id, name)) continue;
+    if (!is_same(whole ? same.id : last_part(same.id), name)) continue;
     const CatalogEntry* const row = &data::models()[same.row];
-    if (found && found != row) return nullptr;
-    found = row;
+    if (found.entry && found.entry != row) return {};
+    const bool is_owners = owner(same.id) == owner(row->id);
+    if (!found.entry || is_owners)
+      found = {same.id, row};
+    else if (owner(found.id) != owner(row->id))
+      found.id = row->id;
   }
   return found;
+}
+
+Named find_named(std::string_view name) {
+  const auto rows = data::models();
+  const auto row = std::lower_bound(
+      rows.begin(), rows.end(), name,
+      [](const CatalogEntry& entry, std::string_view id) { return before(entry.id, id); });
+  if (row != rows.end() && !before(name, row->id)) return {row->id, &*row};
+
+  const auto order = data::models_by_last_part();
+  const auto part_before = [&](std::uint16_t i, std::string_view part) {
+    return before(last_part(rows[i].id), part);
+  };
+  const auto first = std::lower_bound(order.begin(), order.end(), name, part_before);
+  if (first == order.end() || before(name, last_part(rows[*first].id))) return find_same(name);
+  const bool unique = first + 1 == order.end() || before(name, last_part(rows[*(first + 1)].id));
+  return unique ? Named{rows[*first].id, &rows[*first]} : Named{};
 }
 
 /// The models that a name may be the beginning of; of an owner's names the one that is nearest.
@@ -61,22 +89,9 @@ std::string hint_of_gguf(const CatalogEntry& base, std::string_view name) {
 
 std::span<const CatalogEntry> model_catalog() { return data::models(); }
 
-const CatalogEntry* find_model(std::string_view name) {
-  const auto rows = data::models();
-  const auto row = std::lower_bound(
-      rows.begin(), rows.end(), name,
-      [](const CatalogEntry& entry, std::string_view id) { return before(entry.id, id); });
-  if (row != rows.end() && !before(name, row->id)) return &*row;
+const CatalogEntry* find_model(std::string_view name) { return find_named(name).entry; }
 
-  const auto order = data::models_by_last_part();
-  const auto part_before = [&](std::uint16_t i, std::string_view part) {
-    return before(last_part(rows[i].id), part);
-  };
-  const auto first = std::lower_bound(order.begin(), order.end(), name, part_before);
-  if (first == order.end() || before(name, last_part(rows[*first].id))) return find_same(name);
-  const bool unique = first + 1 == order.end() || before(name, last_part(rows[*(first + 1)].id));
-  return unique ? &rows[*first] : nullptr;
-}
+std::string_view find_id(std::string_view name) { return find_named(name).id; }
 
 std::vector<std::string_view> quantized_checkpoints(std::string_view id) {
   const std::string start = std::string(last_part(id)) + "-";

@@ -38,6 +38,10 @@ std::span<const CatalogEntry> model_catalog();
 /// is none.
 const CatalogEntry* find_model(std::string_view name);
 
+/// The id of the model that find_model finds: its own where it is the same as another, whose entry
+/// counts for it ("mistralai/Mixtral-8x7B-Instruct-v0.1"). It is empty if there is none.
+std::string_view find_id(std::string_view name);
+
 /// What stands behind the owner in a hub id: "Llama-3.1-8B".
 inline std::string_view last_part(std::string_view id) { return id.substr(id.rfind('/') + 1); }
 

@@ -16,7 +16,7 @@ Result<std::optional<ModelSource>> catalog_source(const std::string& name) {
   if (!entry) return std::nullopt;
   Result<Config> config = Config::parse(entry->config, std::string(entry->id));
   if (!config) return tl::unexpected(config.error());
-  return ModelSource{std::string(entry->id), "catalog", *std::move(config), std::nullopt, {}};
+  return ModelSource{std::string(find_id(name)), "catalog", *std::move(config), std::nullopt, {}};
 }
 
 Result<std::optional<ModelSource>> quantized_source(const std::string& name) {

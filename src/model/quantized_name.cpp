@@ -146,7 +146,7 @@ std::optional<QuantizedName> quantized_name(std::string_view name) {
 }
 
 std::string known_name(std::string_view name) {
-  if (const CatalogEntry* entry = find_model(name)) return std::string(entry->id);
+  if (const std::string_view id = find_id(name); !id.empty()) return std::string(id);
   const std::optional<QuantizedName> copy = quantized_name(name);
   return copy ? std::string(copy->base->id) + copy->ending : "";
 }

@@ -68,9 +68,8 @@ std::string models_text(std::span<const CatalogEntry> models, const OutputOption
                entry.parameters > 0 ? with_commas(entry.parameters) : "-",
                is_supported(entry.family) ? "yes" : "no"});
   std::string text = table.text(widths.tables);
-  text +=
-      fmt::format("\n{} {}. TRAIN: whether memtape train knows the family.\n", models.size(),
-                  models.size() == 1 ? "model" : "models");
+  text += fmt::format("\n{} {}. TRAIN: whether memtape train knows the family.\n", models.size(),
+                      models.size() == 1 ? "model" : "models");
   return text;
 }
 
