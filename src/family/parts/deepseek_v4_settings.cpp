@@ -154,9 +154,8 @@ Tensor rotate_tail(const Tensor& x, const Tensor& half_cos, Tensor sin) {
 
 DeepseekV4RMSNorm::DeepseekV4RMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
     : Module(scope),
-      weight_(
-          parameters_put_into_float32(scope, std::array<NamedSizes, 1>{{{"weight", {hidden_size}}}})
-              .front()) {}
+      weight_(deepseek_v4_parameters(scope, std::array<NamedSizes, 1>{{{"weight", {hidden_size}}}})
+                  .front()) {}
 
 Tensor DeepseekV4RMSNorm::forward(const Tensor& x) {
   const DType input_dtype = x.dtype();

@@ -35,18 +35,13 @@ Tensor UnweightedRMSNorm::forward(const Tensor& x) {
   return x.mul(ghost::rsqrt(x.to_float().pow(2).mean(-1, true).add(1e-6)).to(x.dtype()));
 }
 
-std::vector<Tensor> parameters_put_into_float32(const nn::Scope& scope,
-                                                std::span<const NamedSizes> wanted) {
-  const bool converts =
-      ghost::has(changes::kDeepseekV4KeepsNormsInFloat32) && scope.dtype() != DType::float32;
-  std::vector<Tensor> made, parameters;
-  if (converts)
-    for (const NamedSizes& each : wanted) made.push_back(ghost::empty(each.sizes, scope.dtype()));
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    parameters.push_back(scope.parameter(wanted[i].name, wanted[i].sizes,
-                                         converts ? DType::float32 : scope.dtype()));
-    if (converts) made[i] = {};
-  }
+std::vector<Tensor> deepseek_v4_parameters(const nn::Scope& scope,
+                                           std::span<const NamedSizes> wanted) {
+  if (ghost::has(changes::kDeepseekV4KeepsNormsInFloat32))
+    return parameters_put_into_float32(scope, wanted);
+  std::vector<Tensor> parameters;
+  for (const NamedSizes& each : wanted)
+    parameters.push_back(scope.parameter(each.name, each.sizes));
   return parameters;
 }
 
@@ -56,7 +51,7 @@ HyperConnection::HyperConnection(const nn::Scope& scope, const HyperConnectionSe
   const std::array<NamedSizes, 3> wanted{{{"fn", {(2 + mult) * mult, mult * settings.hidden_size}},
                                           {"base", {(2 + mult) * mult}},
                                           {"scale", {3}}}};
-  const std::vector<Tensor> made = parameters_put_into_float32(scope, wanted);
+  const std::vector<Tensor> made = deepseek_v4_parameters(scope, wanted);
   fn_ = made[0];
   base_ = made[1];
   scale_ = made[2];
@@ -111,7 +106,7 @@ HyperHead::HyperHead(const nn::Scope& scope, const HyperConnectionSettings& sett
       {{"hc_fn", {settings.mult, settings.mult * settings.hidden_size}},
        {"hc_base", {settings.mult}},
        {"hc_scale", {1}}}};
-  const std::vector<Tensor> made = parameters_put_into_float32(scope, wanted);
+  const std::vector<Tensor> made = deepseek_v4_parameters(scope, wanted);
   hc_fn_ = made[0];
   hc_base_ = made[1];
   hc_scale_ = made[2];

@@ -8,20 +8,17 @@
 #include <span>
 #include <vector>
 
+#include "family/parts/put_into_float32.h"
 #include "nn/module.h"
 
 namespace memtape::family {
 
 using ghost::Tensor;
 
-/// Parameters of a module that its maker puts into float32 (`Module(config).to(torch.float32)`)
-/// since kDeepseekV4KeepsNormsInFloat32: all are made in the model's dtype, then each is replaced.
-struct NamedSizes {
-  const char* name;
-  ghost::Dims sizes;
-};
-std::vector<Tensor> parameters_put_into_float32(const nn::Scope& scope,
-                                                std::span<const NamedSizes> wanted);
+/// Parameters that are put into float32 since kDeepseekV4KeepsNormsInFloat32, and have the model's
+/// dtype before.
+std::vector<Tensor> deepseek_v4_parameters(const nn::Scope& scope,
+                                           std::span<const NamedSizes> wanted);
 
 struct HyperConnectionSettings {
   std::int64_t hidden_size = 0, mult = 4, sinkhorn_iterations = 20;

@@ -3,6 +3,7 @@
 
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/pointwise.h"
@@ -74,6 +75,23 @@ struct LinalgVectorNormBackward0 final : Node {
     const Tensor kept = self.unpack(), norm = result.unpack();
     const Tensor sign = sgn(kept);
     out[0] = sign.mul(in[0]);
+  }
+  void release() override {
+    self.reset();
+    result.reset();
+  }
+  Saved self, result;
+};
+
+/// linalg_vector_norm_backward of the root of squares: grad * (self / norm).masked_fill_(norm == 0,
+/// 0).
+struct LinalgVectorNormBackwardOfRoot final : Node {
+  LinalgVectorNormBackwardOfRoot() : Node("LinalgVectorNormBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor kept = self.unpack(), norm = result.unpack();
+    const Tensor direction = kept.div(norm);
+    const Tensor is_zero = eq(norm, 0.0);
+    out[0] = in[0].mul(direction);
   }
   void release() override {
     self.reset();
@@ -246,7 +264,17 @@ Tensor vector_norm(const In& self) {
 
 Tensor vector_norm(const In& self, int d) {
   Op op("linalg_vector_norm", {&self});
-  return reduced_along(*self, d, true, reduction_dtype(*self));
+  Ptr<LinalgVectorNormBackwardOfRoot> node;
+  if (op.differentiable()) {
+    node = op.node<LinalgVectorNormBackwardOfRoot>({&*self});
+    node->self.keep(*self);
+  }
+  Tensor out = reduced_along(*self, d, true, reduction_dtype(*self));
+  if (node) {
+    set_history(out, node);
+    node->result.keep_result(out);
+  }
+  return out;
 }
 
 Tensor max_all(const In& self) {

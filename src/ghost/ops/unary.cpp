@@ -23,6 +23,14 @@ struct AbsBackward0 final : Node {
   Saved self;
 };
 
+/// grad.flip(d)
+struct FlipBackward0 final : Node {
+  explicit FlipBackward0(int d) : Node("FlipBackward0"), dimension(d) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = flip(in[0], dimension); }
+  void release() override {}
+  int dimension;
+};
+
 }  // namespace
 
 Tensor abs(const In& self) {
@@ -44,7 +52,12 @@ Tensor round(const In& self) { return one_like("round", self); }
 Tensor cos(const In& self) { return one_like("cos", self); }
 Tensor sin(const In& self) { return one_like("sin", self); }
 Tensor nan_to_num(const In& self) { return one_like("nan_to_num", self); }
-Tensor flip(const In& self, int) { return one_like("flip", self); }
+Tensor flip(const In& self, int d) {
+  Op op("flip", {&self});
+  Tensor out = empty_like(*self, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<FlipBackward0>({&*self}, d));
+  return out;
+}
 Tensor resolve_conj(const In& self) { return one_like("resolve_conj", self); }
 Tensor floor_divide(const In& self, double) { return one_like("floor_divide", self); }
 Tensor remainder(const In& self, double) { return one_like("remainder", self); }

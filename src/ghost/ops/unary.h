@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one tensor through which, but for abs, no gradient flows in the programs that are
-// modelled. Each gives one new tensor like its operand (aten/src/ATen/native/UnaryOps.cpp). The
+// Functions of one tensor through which, but for abs and flip, no gradient flows in the programs
+// that are modelled. Each gives one new tensor like its operand (aten/src/ATen/native/UnaryOps.cpp). The
 // other functions that have gradients are in pointwise.h.
 #pragma once
 
