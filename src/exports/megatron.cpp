@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "exports/megatron_bridge.h"
 #include "exports/parts.h"
 #include "framework/megatron/arguments.h"
 #include "framework/megatron/transformers_model.h"
@@ -14,11 +15,6 @@
 
 namespace memtape::exports {
 namespace {
-
-std::string text_of(const Config& c, const std::string& key) {
-  const std::string json = c.json(key);
-  return json.starts_with('"') ? c.text(key) : json;
-}
 
 const Flag* argument(std::string_view attribute, auto&& fits) {
   for (const Flag& row : data::megatron_arguments())
@@ -42,7 +38,7 @@ bool add_flag(Script& script, const Config& c, const std::string& key) {
   const auto* row = argument(key, [](const Flag& a) { return a.arity != Arity::none; });
   if (!row) return false;
   if (!json.starts_with('[')) {
-    script.flag(row->name, text_of(c, key));
+    script.flag(row->name, bridge_text(c, key));
     return true;
   }
   script.flag(row->name);
@@ -87,47 +83,6 @@ void add_run(Script& script, const Training& plan, Export& out) {
       "that is.");
 }
 
-struct MegatronName {
-  std::string_view attribute, field;
-};
-
-/// Fields of Megatron-Bridge's ConfigContainer; those of TransformerConfig keep their names.
-constexpr auto kBridge = std::to_array<MegatronName>(
-    {{"tensor_model_parallel_size", "model.tensor_model_parallel_size"},
-     {"pipeline_model_parallel_size", "model.pipeline_model_parallel_size"},
-     {"num_virtual_stages_per_pipeline_rank", "model.virtual_pipeline_model_parallel_size"},
-     {"context_parallel_size", "model.context_parallel_size"},
-     {"expert_model_parallel_size", "model.expert_model_parallel_size"},
-     {"expert_tensor_parallel_size", "model.expert_tensor_parallel_size"},
-     {"sequence_parallel", "model.sequence_parallel"},
-     {"decoder_last_pipeline_num_layers", "model.num_layers_in_last_pipeline_stage"},
-     {"account_for_embedding_in_pipeline_split", "model.account_for_embedding_in_pipeline_split"},
-     {"account_for_loss_in_pipeline_split", "model.account_for_loss_in_pipeline_split"},
-     {"recompute_granularity", "model.recompute_granularity"},
-     {"recompute_method", "model.recompute_method"},
-     {"recompute_num_layers", "model.recompute_num_layers"},
-     {"recompute_modules", "model.recompute_modules"},
-     {"seq_length", "model.seq_length"},
-     {"micro_batch_size", "train.micro_batch_size"},
-     {"use_distributed_optimizer", "ddp.use_distributed_optimizer"},
-     {"overlap_grad_reduce", "ddp.overlap_grad_reduce"},
-     {"overlap_param_gather", "ddp.overlap_param_gather"}});
-
-File bridge_overrides(const Config& c, const Training& plan) {
-  std::string text;
-  for (const auto& [attribute, field] : kBridge) {
-    if (!c.has(attribute)) continue;
-    const bool is_one_chunk =
-        attribute == "num_virtual_stages_per_pipeline_rank" && c.json(attribute) == "1";
-    text +=
-        fmt::format("{}={}\n", field, is_one_chunk ? "null" : text_of(c, std::string(attribute)));
-  }
-  text += fmt::format("dataset.sequence_length={}\n", plan.recipe.sequence_length);
-  if (const auto batch = said(plan.options, "global-batch-size"))
-    text += fmt::format("train.global_batch_size={}\n", *batch);
-  return {.name = "bridge_overrides.txt", .text = std::move(text)};
-}
-
 }  // namespace
 
 Result<Export> export_megatron(const Training& plan, const Facts& facts) {
@@ -138,6 +93,7 @@ Result<Export> export_megatron(const Training& plan, const Facts& facts) {
   if (!arguments->pretrain_loop)
     return unsupported("is a loop of one's own, which no program of Megatron-LM is",
                        "--attention unfused", "leave it out: pretrain_gpt.py");
+  if (arguments->lora) return export_bridge(plan, facts, *c, *arguments);
   Export out;
   Script script = begin_script(facts);
   script.comment("Before Blackwell: messages and products in the order in which they are queued.");

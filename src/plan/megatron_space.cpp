@@ -350,6 +350,7 @@ class MegatronSpace : public Space {
 
   /// Of a parameter: bf16 and a float32 gradient, and this rank's part of copy and states.
   double bytes_each(const Sizes& s, std::int64_t replicas) const {
+    if (job_.recipe.lora) return 2.0;  // frozen, but for the adapters
     if (job_.says("strategy")) return 4.0;
     return 6.0 +
            (s.zero == 1 ? 12.0 / static_cast<double>(std::max<std::int64_t>(1, replicas)) : 12.0);

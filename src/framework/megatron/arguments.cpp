@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "framework/megatron/hybrid_arguments.h"
 #include "framework/megatron/layers_per_stage.h"
+#include "framework/megatron/lora_adapter.h"
 #include "framework/megatron/shared_experts.h"
 #include "framework/megatron/transformers_model.h"
 #include "framework/megatron/vocabulary.h"
@@ -430,6 +431,9 @@ Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) 
         fmt::format("how many micro-batches go through the {} stages is not said", a->pp), "--pp",
         fmt::format("--global-batch-size N, {} times micro-batches, or --gradient-accumulation N",
                     a->micro_batch_size * a->dp));
+  Result<std::optional<LoraTargets>> lora = lora_targets(recipe, a->tp);
+  if (!lora) return tl::unexpected(lora.error());
+  a->lora = std::move(*lora);
   if (a->transformer_engine) return a;
   a->pretrain_loop = a->scales_loss = false;
   a->overlaps_p2p = described->boolean("overlap_p2p_comm", false);  // ModelParallelConfig's

@@ -40,6 +40,13 @@ struct MambaArguments {
   std::int64_t heads = 0, head_dim = 64, state = 128, groups = 8;
 };
 
+/// Megatron-Bridge's adapters: their rank, and the names of the modules that have one.
+struct LoraTargets {
+  std::int64_t rank = 32;
+  std::vector<std::string> modules = {};
+  double dropout = 0;
+};
+
 struct Arguments {
   std::string program = "pretrain_gpt.py";
 
@@ -118,6 +125,8 @@ struct Arguments {
   bool recompute_block = false;  ///< --recompute-method block; false: uniform
   std::int64_t recompute_num_layers = 1;
   std::vector<std::string> recompute_modules{"core_attn"};
+
+  std::optional<LoraTargets> lora;  ///< only adapters are trained
 
   /// --fine-grained-activation-offloading: the modules whose saved tensors go to the host, and the
   /// least number of elements of such a tensor.

@@ -3,6 +3,7 @@
 
 #include "framework/megatron/bert_model.h"
 #include "framework/megatron/gpt_model.h"
+#include "framework/megatron/lora_adapter.h"
 #include "framework/megatron/place.h"
 #include "framework/megatron/t5_model.h"
 
@@ -38,6 +39,7 @@ std::vector<Parameter> parameters_of(const Rank& rank, StageModel& chunk) {
   std::vector<Parameter> parameters;
   for (const nn::ModuleNode::Named& named : nn::named_parameters(chunk.root())) {
     const std::string& name = named.name;
+    if (!named.tensor.requires_grad()) continue;
     // Word embeddings have copies where the output layer is tied to them and where MTP looks up
     // further tokens (setup_embeddings_and_output_layer).
     const bool words = name.ends_with("word_embeddings.weight");
@@ -62,7 +64,10 @@ std::vector<Parameter> parameters_of(const Rank& rank, StageModel& chunk) {
 
 Chunks make_chunks(Rank& rank, std::int64_t pp) {
   Chunks chunks;
-  for (const ChunkPlace& place : chunks_of(rank.a, pp)) chunks.push_back(make_model(rank, place));
+  for (const ChunkPlace& place : chunks_of(rank.a, pp)) {
+    chunks.push_back(make_model(rank, place));
+    if (rank.a.lora) freeze_all_but_adapters(chunks.back()->root());
+  }
   return chunks;
 }
 

@@ -15,13 +15,8 @@
 namespace memtape::megatron {
 namespace {
 
-constexpr AbsentOption no_adapters(std::string_view option) {
-  return {option, "adapters that are modelled"};
-}
-constexpr std::array kAbsent{no_adapters("lora-rank"),    no_adapters("lora-targets"),
-                             no_adapters("lora-dropout"), torch::kNoTrainedLayers,
-                             torch::kNoUpcasting,         torch::kNoOffload,
-                             torch::kNoInitDevice,        torch::kNoFreezing};
+constexpr std::array kAbsent{torch::kNoTrainedLayers, torch::kNoUpcasting, torch::kNoOffload,
+                             torch::kNoInitDevice, torch::kNoFreezing};
 
 /// With Transformer Engine, unless the attention is one that only local layers have.
 void start(std::span<const NamedValue> options, TrainRecipe& recipe) {

@@ -3,6 +3,7 @@
 
 #include "framework/megatron/activations.h"
 #include "framework/megatron/checkpoint_without_output.h"
+#include "framework/megatron/lora_adapter.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 
@@ -27,6 +28,21 @@ Experts::Experts(const nn::Scope& scope, Rank& rank) : rank_(rank) {
          linear("linear_fc2",
                 {.in = a.moe.ffn_hidden_size, .out = a.hidden_size, .split = Split::row})});
   }
+  share_adapters(scope, {.in = a.hidden_size, .out = gate * a.moe.ffn_hidden_size},
+                 {.in = a.moe.ffn_hidden_size, .out = a.hidden_size, .split = Split::row});
+}
+
+/// One adapter beside each grouped product (share_expert_adapters of peft/lora.py).
+void Experts::share_adapters(const nn::Scope& scope, LinearShape fc1, LinearShape fc2) {
+  fc1.parts = fc2.parts = rank_.a.etp;
+  fc1.gathers = fc2.gathers = false;
+  const auto share = [&](const char* name, const LinearShape& shape, auto product) {
+    if (!has_adapter(rank_.a, name)) return;
+    const auto adapter = std::make_shared<LoraAdapter>(scope / name, rank_, shape);
+    for (Expert& expert : experts_) (expert.*product)->use_adapter(adapter);
+  };
+  share("linear_fc1", fc1, &Expert::fc1);
+  share("linear_fc2", fc2, &Expert::fc2);
 }
 
 /// tokens_per_expert: even shares, the last takes what is over.

@@ -25,6 +25,7 @@ class Experts {
   };
   Tensor run(const Expert& expert, const Tensor& rows, const Tensor& probs) const;
   Tensor run_grouped(const Tokens& tokens, const std::vector<std::int64_t>& counts);
+  void share_adapters(const nn::Scope& scope, LinearShape fc1, LinearShape fc2);
   void add_weighted_biases(std::vector<Tensor>& outputs, const std::vector<Tensor>& probs) const;
   std::vector<Tensor> activated(const std::vector<Tensor>& between,
                                 const std::vector<Tensor>& probs,

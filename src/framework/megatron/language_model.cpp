@@ -131,6 +131,9 @@ void TransformerBlock::make_viewless(const Tensor& hidden_states) {
 Tensor TransformerBlock::operator()(Tensor hidden_states, const LayerInputs& inputs) {
   const Arguments& a = rank_.a;
   make_viewless(hidden_states);
+  // maybe_enable_recompute_inputs_grad of Megatron-Bridge's peft/recompute.py.
+  if (a.lora && a.recompute == Recompute::full && !hidden_states.requires_grad())
+    hidden_states.impl().requires_grad = true;
   if (a.recompute != Recompute::full) {
     for (TransformerLayer& layer : layers_) hidden_states = layer(hidden_states, inputs);
     return final_norm_ ? (*final_norm_)(hidden_states) : hidden_states;
@@ -155,7 +158,31 @@ Tensor TransformerBlock::operator()(Tensor hidden_states, const LayerInputs& inp
   return final_norm_ ? (*final_norm_)(hidden_states) : hidden_states;
 }
 
+namespace {
+
+/// linear_with_frozen_weight: saves the weight alone.
+Tensor frozen_output_layer(Rank& rank, const Tensor& x, const Tensor& weight) {
+  const Tensor total = rank.a.sequence_parallel ? gather_rows(x, rank.a.tp) : x;
+  return apply({.name = "LinearWithFrozenWeightBackward",
+                .inputs = {total, weight},
+                .forward =
+                    [&](ToSave& save) {
+                      save = {weight};
+                      Tensor logits = total.matmul(weight.t());
+                      rank.use_cublas();
+                      return logits;
+                    },
+                .backward =
+                    [&rank](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                      in[0] = grad.matmul(saved[0]);
+                      rank.use_cublas();
+                    }});
+}
+
+}  // namespace
+
 Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (!weight.requires_grad() && !bias.defined()) return frozen_output_layer(rank, x, weight);
   const bool gathers = rank.a.sequence_parallel;
   const auto total_of = [&rank, gathers](const Tensor& input) {
     if (!gathers) return input;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "framework/megatron/lora_adapter.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/cublaslt.h"
 #include "ghost/ops/matmul.h"
@@ -78,6 +79,24 @@ void te_normalize_backward(const Tensor& grad, const Tensor& weight, const Tenso
   out[0] = empty(grad.sizes(), grad.dtype());
   out[1] = empty(weight.sizes(), weight.dtype());
   if (bias.defined()) out[2] = empty(bias.sizes(), bias.dtype());
+}
+
+/// Transformer Engine's norm by itself.
+Tensor te_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return apply({.name = "_LayerNormBackward",
+                .inputs = {x, weight, bias},
+                .forward =
+                    [&](ToSave& save) {
+                      const Normalized n = te_normalize(x, bias);
+                      save = {x, weight, bias, n.mean, n.rsigma};
+                      return n.out;
+                    },
+                .backward =
+                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                      std::array<Tensor, 3> grads;
+                      te_normalize_backward(grad, saved[1], saved[2], grads);
+                      for (std::size_t i = 0; i < grads.size(); ++i) in[i] = grads[i];
+                    }});
 }
 
 }  // namespace
@@ -193,6 +212,33 @@ Tensor gather_rows(const Tensor& x, std::int64_t parts) {
                                     Gradients& in) { in[0] = scattered(grad, parts); }});
 }
 
+Tensor gather_columns(const Tensor& x, std::int64_t parts) {
+  if (parts == 1) return x;
+  return apply(
+      {.name = "_GatherFromModelParallelRegionBackward",
+       .inputs = {x},
+       .forward =
+           [&](ToSave&) {
+             const ghost::Op op("all_gather", {});
+             const Dims& sizes = x.sizes();
+             Dims stacked = sizes;
+             stacked[0] *= parts;
+             const Tensor rows = empty(stacked, x.dtype());
+             return empty(sizes.leading().with(sizes.back() * parts), x.dtype());
+           },
+       .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
+                                       Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
+}
+
+Tensor own_rows(const Tensor& x, std::int64_t parts) {
+  return apply(
+      {.name = "_ScatterToSequenceParallelRegionBackward",
+       .inputs = {x},
+       .forward = [&](ToSave&) { return x.slice(0, 0, x.size(0) / parts); },
+       .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
+                                       Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
+}
+
 Linear::Linear(const nn::Scope& scope, Rank& rank, const LinearShape& shape)
     : rank_(rank), shape_(shape), scope_(scope.node().scope) {
   if (shape_.parts == 0) shape_.parts = rank.a.tp;
@@ -205,6 +251,13 @@ Linear::Linear(const nn::Scope& scope, Rank& rank, const LinearShape& shape)
   }
   weight = scope.parameter("weight", {out, in});
   if (shape.bias) bias = scope.parameter("bias", {out});
+  const bool is_of_experts = !shape.gathers;  // which have one for all (Experts)
+  if (!shape.is_adapter && !is_of_experts && has_adapter(rank.a, scope.node().name))
+    adapter_ = std::make_shared<LoraAdapter>(scope, rank, shape_);
+}
+
+bool has_adapter(const Arguments& a, std::string_view module) {
+  return a.lora && std::ranges::find(a.lora->modules, module) != a.lora->modules.end();
 }
 
 bool Linear::sequence_parallel() const {
@@ -215,7 +268,8 @@ Tensor Linear::added_bias() const { return shape_.adds_bias ? bias : Tensor(); }
 
 Tensor Linear::operator()(const Tensor& x) {
   const ghost::ScopeGuard guard(scope_);
-  return rank_.a.transformer_engine ? te_forward(x) : local_forward(x);
+  if (adapter_) return adapted_forward(x);
+  return rank_.a.transformer_engine && !shape_.is_adapter ? te_forward(x) : local_forward(x);
 }
 
 /// LinearWithGradAccumulationAndAsyncCommunication.
@@ -282,12 +336,14 @@ Tensor Linear::te_product(const Tensor& x, ToSave& save) {
   if (shape_.norm) n = te_normalize(x, norm_bias);
   Tensor input = shape_.norm ? n.out : x;
   if (rank_.a.low_bits) input = quantized(rank_.a, input);
+  const bool keeps = weight.requires_grad() || shape_.norm;  // backward_needs_input
   save = {shape_.keeps_original && rank_.a.keeps_attended ? x : input, weight};
+  if (!keeps) save[0].reset();
   if (shape_.norm) {
     save.insert(save.end(), {x, norm_weight, norm_bias, n.mean, n.rsigma});
     n.out.reset();
   }
-  const Tensor total = sp && column ? gathered(save[0], shape_.parts) : save[0];
+  const Tensor total = sp && column ? gathered(input, shape_.parts) : std::move(input);
   const ghost::Op op("general_gemm", {});
   Tensor out = empty(total.sizes().leading().with(weight.size(0)), x.dtype());
   return sp && !column ? scattered(out, shape_.parts) : out;
@@ -308,48 +364,82 @@ Tensor Linear::te_forward(const Tensor& x) {
     else
       rank.use_te_workspace();
   };
-  return apply({.name = norm ? "_LayerNormLinearBackward" : "_LinearBackward",
-                .inputs = {x, weight, norm_weight, norm_bias, added_bias()},
+  return apply(
+      {.name = norm ? "_LayerNormLinearBackward" : "_LinearBackward",
+       .inputs = {x, weight, norm_weight, norm_bias, added_bias()},
+       .forward =
+           [&](ToSave& save) {
+             use_workspace();
+             return te_product(x, save);
+           },
+       .backward =
+           [&rank, column, sp, parts, fused, norm, low, use_workspace,
+            adds = shape_.adds_bias && bias.defined()](std::span<const Tensor> saved,
+                                                       const Tensor& grad, Gradients& in) {
+             use_workspace();
+             rank.use_te_workspace();
+             Tensor quantized_grad;
+             if (low) quantized_grad = quantized(rank.a, grad);
+             const Tensor total_grad = sp && !column ? gathered(grad, parts) : grad;
+             const bool frozen = !saved[1].requires_grad();
+             const Tensor total = sp && column && !frozen ? gathered(saved[0], parts) : saved[0];
+             Tensor dgrad;
+             {
+               const ghost::Op op("general_gemm", {});
+               dgrad = empty(total_grad.sizes().leading().with(saved[1].size(1)), grad.dtype());
+             }
+             Tensor shard;
+             if (sp && column) shard = scattered(dgrad, parts);
+             if (!frozen) {
+               const ghost::Op op("general_gemm", {});
+               in[1] = fused ? rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype())
+                             : empty(saved[1].sizes(), saved[1].dtype());
+             }
+             if (adds) in[4] = empty({saved[1].size(0)}, grad.dtype());
+             if (sp && column) dgrad = shard;
+             if (!norm) {
+               in[0] = dgrad;
+               return;
+             }
+             std::array<Tensor, 3> grads;
+             te_normalize_backward(dgrad, saved[3], saved[4], grads);
+             in[0] = grads[0];
+             in[2] = grads[1];
+             in[3] = grads[2];
+           }});
+}
+
+Tensor Linear::frozen_product(const Tensor& x) {
+  Rank& rank = rank_;
+  const bool low = rank.a.low_bits.has_value();
+  cache_weight();
+  return apply({.name = "_LinearBackward",
+                .inputs = {x, weight},
                 .forward =
                     [&](ToSave& save) {
-                      use_workspace();
-                      return te_product(x, save);
+                      rank.use_te_workspace();
+                      const Tensor input = low ? quantized(rank.a, x) : x;
+                      save = {weight};
+                      const ghost::Op op("general_gemm", {});
+                      return empty(x.sizes().leading().with(weight.size(0)), x.dtype());
                     },
                 .backward =
-                    [&rank, column, sp, parts, fused, norm, low, use_workspace,
-                     adds = shape_.adds_bias && bias.defined()](std::span<const Tensor> saved,
-                                                                const Tensor& grad, Gradients& in) {
-                      use_workspace();
+                    [&rank, low](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
                       rank.use_te_workspace();
                       Tensor quantized_grad;
                       if (low) quantized_grad = quantized(rank.a, grad);
-                      const Tensor total_grad = sp && !column ? gathered(grad, parts) : grad;
-                      const Tensor total = sp && column ? gathered(saved[0], parts) : saved[0];
-                      Tensor dgrad;
-                      {
-                        const ghost::Op op("general_gemm", {});
-                        dgrad = empty(total_grad.sizes().leading().with(saved[1].size(1)),
-                                      grad.dtype());
-                      }
-                      Tensor shard;
-                      if (sp && column) shard = scattered(dgrad, parts);
-                      {
-                        const ghost::Op op("general_gemm", {});
-                        in[1] = fused ? rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype())
-                                      : empty(saved[1].sizes(), saved[1].dtype());
-                      }
-                      if (adds) in[4] = empty({saved[1].size(0)}, grad.dtype());
-                      if (sp && column) dgrad = shard;
-                      if (!norm) {
-                        in[0] = dgrad;
-                        return;
-                      }
-                      std::array<Tensor, 3> grads;
-                      te_normalize_backward(dgrad, saved[3], saved[4], grads);
-                      in[0] = grads[0];
-                      in[2] = grads[1];
-                      in[3] = grads[2];
+                      const ghost::Op op("general_gemm", {});
+                      in[0] = empty(grad.sizes().leading().with(saved[0].size(1)), grad.dtype());
                     }});
+}
+
+Tensor Linear::adapted_forward(const Tensor& x) {
+  const bool sp = sequence_parallel(), column = shape_.split == Split::column;
+  Tensor in = shape_.norm ? te_norm(x, norm_weight, norm_bias) : x;
+  if (sp && column) in = gather_rows(in, shape_.parts);
+  Tensor out = frozen_product(in);
+  if (sp && !column) out = scatter_rows(out, shape_.parts);
+  return out.add((*adapter_)(in));
 }
 
 Norm::Norm(const nn::Scope& scope, Rank& rank, std::int64_t width)
@@ -363,20 +453,7 @@ Tensor Norm::operator()(const Tensor& x) {
   const bool apex = rank_.a.pretrain_loop && rank_.a.fused_kernels && !rank_.a.rms_norm;
   if (!rank_.a.transformer_engine && !apex)
     return rank_.a.rms_norm ? ghost::rms_norm(x, weight) : ghost::layer_norm(x, weight, bias);
-  return apply({.name = "_LayerNormBackward",
-                .inputs = {x, weight, bias},
-                .forward =
-                    [&](ToSave& save) {
-                      const Normalized n = te_normalize(x, bias);
-                      save = {x, weight, bias, n.mean, n.rsigma};
-                      return n.out;
-                    },
-                .backward =
-                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
-                      std::array<Tensor, 3> grads;
-                      te_normalize_backward(grad, saved[1], saved[2], grads);
-                      for (std::size_t i = 0; i < grads.size(); ++i) in[i] = grads[i];
-                    }});
+  return te_norm(x, weight, bias);
 }
 
 }  // namespace memtape::megatron

@@ -94,13 +94,18 @@ struct LinearShape {
   /// The number of ranks over which it is divided; 0: the tensor parallel size.
   std::int64_t parts = 0;
   bool gathers = true;          ///< sequence parallel: it gathers its input or scatters its output
+  bool is_adapter = false;      ///< one of Megatron Core's own layers, beside a frozen one
   bool keeps_original = false;  ///< Arguments::keeps_attended holds for it
 };
+
+class LoraAdapter;
 
 class Linear {
  public:
   Linear(const nn::Scope& scope, Rank& rank, const LinearShape& shape);
   Tensor operator()(const Tensor& x);
+  /// Several products share an adapter (share_expert_adapters).
+  void use_adapter(std::shared_ptr<LoraAdapter> adapter) { adapter_ = std::move(adapter); }
 
   Tensor weight, bias, norm_weight, norm_bias;
 
@@ -108,6 +113,10 @@ class Linear {
   Tensor local_forward(const Tensor& x);
   Tensor te_forward(const Tensor& x);
   Tensor te_product(const Tensor& x, ToSave& save);
+  /// LoRALinear: the product of a frozen weight, and what its adapter makes of the same input, which
+  /// is that behind the norm, gathered.
+  Tensor adapted_forward(const Tensor& x);
+  Tensor frozen_product(const Tensor& x);
   bool sequence_parallel() const;
   /// get_weight_workspace of pytorch/module/base.py: the weight in 8 or 4 bits, kept from one
   /// micro-batch and one step to the next.
@@ -117,6 +126,7 @@ class Linear {
   Rank& rank_;
   LinearShape shape_;
   ScopeId scope_;
+  std::shared_ptr<LoraAdapter> adapter_;
   Tensor weight_rows_, weight_columns_, weight_scale_;  ///< quantized
 };
 
@@ -132,6 +142,15 @@ Tensor scatter_rows(const Tensor& x, std::int64_t parts);
 /// gather_from_sequence_parallel_region: the rows of all tensor parallel ranks. Backward scatters
 /// them.
 Tensor gather_rows(const Tensor& x, std::int64_t parts);
+
+/// gather_from_tensor_model_parallel_region: the columns of all ranks, gathered as rows and joined.
+Tensor gather_columns(const Tensor& x, std::int64_t parts);
+
+/// scatter_to_sequence_parallel_region: this rank's rows, within the memory of all.
+Tensor own_rows(const Tensor& x, std::int64_t parts);
+
+/// Whether the recipe has an adapter beside a module of that name.
+bool has_adapter(const Arguments& a, std::string_view module);
 
 /// TENorm, or torch's own norm in the local spec. It normalises over the last dimension.
 class Norm {

@@ -19,35 +19,6 @@ Tensor rolled(const Tensor& t) {
   return out;
 }
 
-/// gather_from_tensor_model_parallel_region: the columns of all ranks, gathered as rows and joined.
-Tensor gather_columns(const Tensor& x, std::int64_t parts) {
-  if (parts == 1) return x;
-  return apply(
-      {.name = "_GatherFromModelParallelRegionBackward",
-       .inputs = {x},
-       .forward =
-           [&](ToSave&) {
-             const ghost::Op op("all_gather", {});
-             const Dims& sizes = x.sizes();
-             Dims stacked = sizes;
-             stacked[0] *= parts;
-             const Tensor gathered = empty(stacked, x.dtype());
-             return empty(sizes.leading().with(sizes.back() * parts), x.dtype());
-           },
-       .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
-                                       Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
-}
-
-/// scatter_to_sequence_parallel_region: this rank's rows, within the memory of all.
-Tensor own_rows(const Tensor& x, std::int64_t parts) {
-  return apply(
-      {.name = "_ScatterToSequenceParallelRegionBackward",
-       .inputs = {x},
-       .forward = [&](ToSave&) { return x.slice(0, 0, x.size(0) / parts); },
-       .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
-                                       Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
-}
-
 /// MTPLossAutoScaler: hands the hidden states on; backward makes the loss's gradient.
 Tensor hang_loss(const Tensor& hidden_states, const Tensor& loss) {
   return apply({.name = "MTPLossAutoScalerBackward",

@@ -112,6 +112,16 @@ class Program {
       if (buffer.param_data.defined()) statics_.parameter_bytes += buffer.param_data.nbytes();
     }
     statics_.trainable_parameters = statics_.parameters;
+    if (a_.lora) count_frozen();
+  }
+
+  void count_frozen() {
+    for (const auto& chunk : chunks_)
+      for (const nn::ModuleNode::Named& named : nn::named_parameters(chunk->root())) {
+        if (named.tensor.requires_grad()) continue;
+        statics_.parameters += named.tensor.numel();
+        statics_.parameter_bytes += named.tensor.nbytes();
+      }
   }
 
   const Arguments& a_;

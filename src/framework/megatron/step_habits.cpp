@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/step_habits.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,6 +32,9 @@ void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
   if (!said.fp8.value_or("").empty())
     setup.compute = said.fp8_recipe == "mxfp8" ? Compute::mxfp8 : Compute::fp8;
   if (!said.fp4.value_or("").empty()) setup.compute = Compute::nvfp4;
+  constexpr double kAdaptable = 4;  // qkv, proj, fc1 and fc2
+  if (recipe.lora && !recipe.lora->targets.empty() && recipe.lora->targets.front() != "all-linear")
+    setup.adapted = std::min(1.0, static_cast<double>(recipe.lora->targets.size()) / kAdaptable);
 }
 
 }  // namespace memtape::megatron
