@@ -71,7 +71,8 @@ nn::ModuleNode& product_of(nn::ModuleNode& node, const nn::Linear& linear) {
 
 void use_memory_efficient_linear(nn::ModuleNode& root) {
   for (const nn::NamedModule& module : nn::named_modules(root))
-    if (auto* linear = dynamic_cast<nn::Linear*>(module.node->projection))
+    if (auto* linear = dynamic_cast<nn::Linear*>(module.node->projection);
+        linear && !linear->kernel)
       product_of(*module.node, *linear).patch = std::make_unique<Zero3Linear>(*linear);
 }
 

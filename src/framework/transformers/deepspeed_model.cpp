@@ -54,6 +54,10 @@ TrainRecipe trainer_recipe(TrainRecipe recipe) {
 
 namespace {
 
+/// get_init_context (modeling_utils.py): a quantized model is made whole on each GPU, and cut by the
+/// engine, which casts its adapters with all else.
+bool makes_under_zero_init(const TrainRecipe& recipe) { return !recipe.quantization; }
+
 Result<deepspeed::DsConfig> read_engine(const Config& config, const TrainRecipe& recipe,
                                         deepspeed::AutoSizes sizes) {
   const deepspeed::DsOptions& said = *trainer_of(recipe).deepspeed;
@@ -61,7 +65,8 @@ Result<deepspeed::DsConfig> read_engine(const Config& config, const TrainRecipe&
       deepspeed::ds_config_of(said, config, engine_recipe(recipe), sizes);
   if (!read) return read;
   read->packed_sequences = said.packed_sequences.value_or(false);  // else a row is one sequence
-  const bool has_adapters = recipe.lora.has_value() && !recipe.is_of_trl();
+  const bool has_adapters =
+      recipe.lora.has_value() && !recipe.is_of_trl() && makes_under_zero_init(recipe);
   if (read->zero.stage == 3) read->has_float32_adapters = has_adapters;
   return read;
 }
@@ -83,7 +88,7 @@ Result<Engines> read_engines(const Config& config, const TrainRecipe& recipe) {
 
 Engines engines_of_rank(Engines engines, const TrainRecipe& recipe) {
   for (std::optional<deepspeed::DsConfig>* engine : {&engines.trained, &engines.reference})
-    if (*engine && (*engine)->zero.stage == 3)
+    if (*engine && (*engine)->zero.stage == 3 && makes_under_zero_init(recipe))
       (*engine)->zero_init = std::make_shared<deepspeed::ZeroInit>(**engine, recipe.layout.gpus);
   return engines;
 }
@@ -137,9 +142,6 @@ Result<void> check_model(const TrainRecipe& recipe) {
     return unsupported(
         "the hooks that computing a reference before leaves to ZeRO 3 are not modelled",
         "--precompute_ref_log_probs", "leave it out, or ZeRO 2");
-  if (recipe.quantization && stage_of(recipe) == 3)
-    return unsupported("a quantized base over ZeRO 3 is not modelled", "--quantization",
-                       "leave it out, or ZeRO 2");
   if (recipe.lora && stage_of(recipe) == 3) return check_zero3_adapters(recipe);
   return {};
 }
