@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "evidence/compiler_oom.h"
 #include "evidence/explain_server.h"
 
 namespace memtape {
@@ -31,6 +32,9 @@ class MessageReader {
       case ExplainedWording::host_refused: host_refused(); break;
       case ExplainedWording::host_shared: host_shared(); break;
       case ExplainedWording::dispatched: dispatched(); break;
+      case ExplainedWording::xla:
+      case ExplainedWording::tensorflow:
+      case ExplainedWording::triton: explain_compiler(out_); break;
       case ExplainedWording::cuda_plain:
       case ExplainedWording::cublas:
       case ExplainedWording::nccl: plain(); break;

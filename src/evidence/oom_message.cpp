@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "base/text.h"
+#include "evidence/compiler_oom.h"
 #include "evidence/message_text.h"
 #include "evidence/server_oom.h"
 
@@ -14,11 +15,29 @@ namespace {
 
 using Wording = OomMessage::Wording;
 
-constexpr auto kWordings = std::to_array<std::string_view>(
-    {"torch_parentheses", "torch_sentences", "torch_async",    "torch_mps",      "torch_short",
-     "cuda_plain",        "cublas",          "nccl",           "host_killed",    "host_refused",
-     "host_shared",       "vllm_kv_bytes",   "vllm_kv_tokens", "vllm_no_blocks", "vllm_start_up",
-     "vllm_sampler",      "sglang_static",   "sglang_slots",   "llamacpp",       "dispatched"});
+constexpr auto kWordings = std::to_array<std::string_view>({"torch_parentheses",
+                                                            "torch_sentences",
+                                                            "torch_async",
+                                                            "torch_mps",
+                                                            "torch_short",
+                                                            "cuda_plain",
+                                                            "cublas",
+                                                            "nccl",
+                                                            "host_killed",
+                                                            "host_refused",
+                                                            "host_shared",
+                                                            "vllm_kv_bytes",
+                                                            "vllm_kv_tokens",
+                                                            "vllm_no_blocks",
+                                                            "vllm_start_up",
+                                                            "vllm_sampler",
+                                                            "sglang_static",
+                                                            "sglang_slots",
+                                                            "llamacpp",
+                                                            "dispatched",
+                                                            "xla",
+                                                            "tensorflow",
+                                                            "triton"});
 
 /// A message is not longer than this, with all processes that it may list.
 constexpr std::size_t kLongestMessage = 4000;
@@ -228,12 +247,17 @@ constexpr auto kAnchors = std::to_array<Anchor>({
     {"Failed to CUDA malloc", plain_message},
     {"Cuda failure 'out of memory'", plain_message},
     {"Cuda failure 2 'out of memory'", plain_message},
+    {"Cuda failure 2 \"out of memory\"", plain_message},
     {"CUDA error: out of memory", plain_message},
     {"CUDA driver error: out of memory", plain_message},
     {"[CUDA]: out of memory", plain_message},
     {"CUDA_ERROR_OUT_OF_MEMORY", plain_message},
     {"cudaErrorMemoryAllocation", plain_message},
     {"HIP error: out of memory", plain_message},
+    {"RESOURCE_EXHAUSTED: ", xla_message},
+    {"Resource exhausted: ", xla_message},
+    {"OOM when allocating tensor with shape[", tensorflow_message},
+    {"out of resource: ", triton_message},
     {"DefaultCPUAllocator: ", refused_message},
     {"MemoryError: Unable to allocate ", refused_message},
     {"requires more system memory (", refused_message},

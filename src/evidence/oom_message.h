@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OomMessage: what an out-of-memory error says, in any of its wordings: those of torch since 1.13
 // (CUDA, HIP, XPU, MPS, the cudaMallocAsync backend, also cut short), of vLLM when it refuses to
-// start, of llama.cpp when a buffer fails, of SGLang, of libraries (cuBLAS, NCCL), and of a system
-// that ended the process. The text may be a log with any lines around the message.
+// start, of llama.cpp when a buffer fails, of SGLang, of libraries (cuBLAS, NCCL), of compilers (XLA,
+// Triton), and of a system that ended the process. The text may be a log with any lines around the message.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,9 @@ struct OomMessage {
     sglang_slots,
     llamacpp,
     dispatched,  ///< transformers put quantized layers on the CPU or the disk
+    xla,         ///< JAX: "RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    tensorflow,  ///< "OOM when allocating tensor with shape[...]"
+    triton,      ///< "out of resource: shared memory, Required: ..., Hardware limit: ..."
   };
 
   Wording wording = Wording::cuda_plain;

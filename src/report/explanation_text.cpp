@@ -259,7 +259,8 @@ void message_part(Page& page, const ExplainedMessage& e) {
   quantity_row(page, "asked for", m.requested);
   quantity_row(page, "the device has", m.device);
   quantity_row(page, "free on it", m.free);
-  quantity_row(page, "torch may use", m.allowed);
+  const bool is_on_chip = m.wording == OomMessage::Wording::triton;
+  quantity_row(page, is_on_chip ? "a multiprocessor has" : "torch may use", m.allowed);
   quantity_row(page, "this process holds", m.process);
   quantity_row(page, "allocated", m.allocated);
   quantity_row(page, "reserved, not in use", m.unallocated);
