@@ -3,6 +3,7 @@
 #include "framework/torch/dialect.h"
 
 #include "framework/fsdp2/fully_shard.h"
+#include "framework/fsdp2/lever.h"
 #include "framework/fsdp2/options.h"
 #include "framework/torch/dialect_parts.h"
 #include "framework/torch/init_device.h"
@@ -38,7 +39,7 @@ constinit const Dialect kDialect{
     .plan = torch::plan_by<Options, read_and_check>,
     .ranks = torch::ranks_with<Options, rank_classes>,
     .run = torch::run_with<Options, run_training>,
-    .levers = {.cuts_unmade_models = true},
+    .levers = {.cuts_unmade_models = true, .sharing = reduced_each},
     .time = {.shards = true, .float32_gradients = true, .read = read_time},
     .space = PlanSpace::data_parallel,
     .sharing = {.shards = true,

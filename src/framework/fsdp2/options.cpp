@@ -69,7 +69,9 @@ Result<void> lay_over(const Layout& mesh, Options& options) {
 }
 
 Result<void> read_strategy(std::string_view json, TrainRecipe& recipe) {
-  return torch::read_strategy(json, kFields, recipe);
+  return torch::read_strategy(json, kFields, recipe).map([&] {
+    recipe.own.of<Said>().json = json;
+  });
 }
 
 Result<Options> options_of(const TrainRecipe& recipe) {

@@ -54,6 +54,7 @@ struct Options {
   /// set_requires_gradient_sync, while gradients are accumulated; false: they stay whole until the
   /// last micro-batch of the step.
   bool requires_gradient_sync = false;
+  std::string json = "{}";   ///< all that --strategy says
   bool wraps_layers = true;  ///< each layer is a unit; false: everything is one unit
   WrappedEnds ends = WrappedEnds::none;
   /// The program ties embedding and head again after they have become shards.

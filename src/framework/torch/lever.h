@@ -20,6 +20,10 @@ struct Lever {
   bool is_free = false;  ///< kept for the next lever even if it changes nothing on its own
 };
 
+/// What it costs that gradients do not wait, whole, for a step's last micro-batch.
+inline constexpr std::string_view kReducesEach =
+    "gradients are reduced in every micro-batch, which takes time on the network";
+
 /// Offers --optimizer-impl fused.
 std::vector<Lever> fused_by_torch(const TrainRecipe& recipe);
 /// Offers --lora-rank and --lora-targets if there are no adapters.
@@ -34,7 +38,7 @@ struct LeverWords {
   std::string_view fused_attention = "sdpa";
   /// --init-device meta, with which a GPU never holds more than a shard.
   bool cuts_unmade_models = false;
-  /// Levers that cost nothing and share memory among ranks.
+  /// Levers by which ranks share what each would hold whole.
   std::vector<Lever> (*sharing)(const TrainRecipe& recipe) = nullptr;
   /// The same update of torch's AdamW by one kernel, if it is not fused already.
   std::vector<Lever> (*fused_optimizer)(const TrainRecipe& recipe) = fused_by_torch;

@@ -204,6 +204,7 @@ constinit const Dialect kDialect{
     .levers = {.micro_batch = "per_device_train_batch_size",
                .accumulation = "gradient_accumulation_steps",
                .checkpointing = {"gradient_checkpointing", "true"},
+               .sharing = reduced_each,
                .fused_optimizer = fused_optimizer,
                .smaller_states = smaller_states,
                .adapters = adapters},

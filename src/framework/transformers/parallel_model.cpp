@@ -132,6 +132,14 @@ bool reduces_each_batch(const TrainRecipe& recipe) {
           !recipe.release.has(changes::kFsdp2AccumulatesWhole));
 }
 
+std::vector<Lever> reduced_each(const TrainRecipe& recipe) {
+  if (!trainer_of(recipe).fsdp || recipe.gradient_accumulation < 2 || reduces_each_batch(recipe))
+    return {};
+  return {
+      {{{"accelerator_config", R"({"gradient_accumulation_kwargs": {"sync_each_batch": true}})"}},
+       std::string(kReducesEach)}};
+}
+
 std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& model,
                                                      const TrainRecipe& recipe, int rank) {
   if (trainer_of(recipe).fsdp &&

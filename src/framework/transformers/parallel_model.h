@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "framework/torch/lever.h"
 #include "framework/torch/train_loop.h"
 #include "framework/transformers/deepspeed_model.h"
 
@@ -22,6 +23,8 @@ namespace memtape::transformers {
 enum class Parallelism { none, ddp, fsdp1, fsdp2, deepspeed };
 /// Whether accelerate's no_sync leaves the reductions of a step's earlier micro-batches on.
 bool reduces_each_batch(const TrainRecipe& recipe);
+/// sync_each_batch, where gradients wait, whole, for a step's last micro-batch.
+std::vector<Lever> reduced_each(const TrainRecipe& recipe);
 Parallelism parallelism_of(const TrainRecipe& recipe);
 
 /// The wrapped model, or the bare one on one GPU.
