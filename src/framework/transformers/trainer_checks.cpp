@@ -2,6 +2,7 @@
 #include "framework/transformers/trainer_checks.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -121,9 +122,26 @@ Result<void> check_flash(const Config& config, const TrainRecipe& asked) {
                    "--bf16 true, or --attention sdpa");
 }
 
+namespace {
+
+/// The packings whose layers are transcribed, or which Trainer's models are made of 16 bits from.
+/// Of others, transformers keeps what is packed, or knows nothing and finds the wrong shapes
+/// (AutoHfQuantizer.supports_quant_method: modelopt).
+Result<void> check_packing(const Config& stored) {
+  constexpr std::array<std::string_view, 7> kKnown{
+      "", "bitsandbytes", "gptq", "awq", "fp8", "mxfp4", "compressed-tensors"};
+  const std::string method = stored.text("quant_method", "");
+  if (std::ranges::find(kKnown, method) != kKnown.end()) return {};
+  return unsupported("training over weights that " + method + " packed is not modelled",
+                     stored.where() + ": quant_method", "the 16-bit checkpoint they are made from");
+}
+
+}  // namespace
+
 Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
   if (const Result<void> fine = check_flattening(config, recipe); !fine) return fine;
   const Config stored = config.object("quantization_config");
+  if (const Result<void> fine = check_packing(stored); !fine) return fine;
   if (!recipe.quantization && stored.text("quant_method", "") == "bitsandbytes") {
     const auto read = read_quantization_config(stored.json());  // the recipe has none: it failed
     return read ? Result<void>() : tl::unexpected(read.error());
