@@ -70,9 +70,13 @@ class Remedies {
       worst_ = word;
       if (word == VerdictWord::may_not_fit && verdict_ == word) break;  // no better than it is
       result.found = singles();
-      const bool is_enough = std::ranges::any_of(
-          result.found, [&](const Correction& one) { return is_fair(length_of(one)); });
-      if (!is_enough && is_near())
+      const auto leaves = [&](bool all_gpus) {
+        return std::ranges::any_of(result.found, [&](const Correction& one) {
+          return is_fair(length_of(one)) && (all_gpus || one.gpus == 0);
+        });
+      };
+      on_these_gpus_ = leaves(true);  // where more are enough alone, pairs do without
+      if (!leaves(false) && is_near())
         if (std::optional<Correction> found = several())
           result.found.insert(result.found.begin(), *std::move(found));
       if (!result.found.empty()) return result;
@@ -100,6 +104,7 @@ class Remedies {
       std::vector<Changed> one, two;
       for (const ServeRemedy* first : order_) {
         if (first->drastic != drastic || (found && first->how == How::doubled)) continue;
+        if (is_left_out(*first)) continue;
         std::ranges::move(strongest(*first, {request_, {}, 0, {}}), std::back_inserter(one));
         for (const ServeRemedy* share : order_)
           if (share->how == How::smallest_share && share != first)
@@ -131,7 +136,7 @@ class Remedies {
   std::optional<Correction> beside(const std::vector<Changed>& bases) const {
     for (const Changed& base : bases)
       for (const ServeRemedy* remedy : order_)
-        if (!last_value(base.changes, remedy->flag) &&
+        if (!last_value(base.changes, remedy->flag) && !is_left_out(*remedy) &&
             (base.changes.size() < 2 || is_length(*remedy)))
           if (std::optional<Correction> found = tried(*remedy, base)) return found;
     return std::nullopt;
@@ -139,11 +144,17 @@ class Remedies {
 
   static bool is_length(const ServeRemedy& remedy) { return remedy.how == How::largest; }
 
+  /// A change that pairs leave out.
+  bool is_left_out(const ServeRemedy& remedy) const {
+    return on_these_gpus_ && remedy.how == How::doubled;
+  }
+
   /// Whether it fits with all changes at their strongest, as far as each is possible.
   bool is_near() const {
     ServeRequest request = request_;
     bool fits = false;
     for (const ServeRemedy* remedy : order_) {
+      if (is_left_out(*remedy)) continue;
       Changed base{request, {}, 0, {}};
       std::vector<Changed> more = strongest(*remedy, base);
       if (is_length(*remedy) && !remedy->of_given) {
@@ -159,6 +170,17 @@ class Remedies {
     return fits;
   }
 
+  /// The last of a remedy's values that this release of the engine takes.
+  std::optional<std::string> last_taken(const ServeRemedy& remedy, const Changed& base) const {
+    const std::vector<std::string> values = split_at_commas(remedy.text);
+    for (auto value = values.rbegin(); value != values.rend(); ++value) {
+      Changed changed = base;
+      changed.set(remedy, *value);
+      if (predict_serve(engine_, changed.request)) return *value;
+    }
+    return std::nullopt;
+  }
+
   std::vector<Changed> strongest(const ServeRemedy& remedy, const Changed& base) const {
     std::vector<Changed> all;
     const auto with = [&](std::string value, std::int64_t times) {
@@ -170,7 +192,9 @@ class Remedies {
     switch (remedy.how) {
       case How::smallest_share: with(share_text(kMostPercent), 1); break;
       case How::value: with(std::string(remedy.text), 1); break;
-      case How::first_of: with(split_at_commas(remedy.text).back(), 1); break;
+      case How::first_of:
+        if (const auto value = last_taken(remedy, base)) with(*value, 1);
+        break;
       case How::doubled:
         for (const auto& [value, times] : doublings(remedy)) with(std::to_string(value), times);
         break;
@@ -320,6 +344,7 @@ class Remedies {
   std::int64_t length_ = 0;             ///< and the longest request
   std::string_view share_;              ///< what a larger share costs
   VerdictWord worst_ = VerdictWord::fits;
+  bool on_these_gpus_ = false;  ///< pairs do without more GPUs
 };
 
 }  // namespace
