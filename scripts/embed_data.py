@@ -270,17 +270,24 @@ def argument_tables(folder):
             sys.exit(f"{folder / name}: a line is not {words} words, or a field is there twice")
         return read
 
+    choices = {}
+
     def field(name, kind, default):
-        return f"field({text('--' + name)}, {ARGUMENT_KINDS[kind]}, {text(default)})"
+        """A kind "a|b" is one of these words."""
+        if "|" in kind:
+            choices.setdefault(kind, f"kWords{len(choices)}")
+        shown = f"option::Choice{{{choices[kind]}}}" if "|" in kind else ARGUMENT_KINDS[kind]
+        return f"field({text('--' + name)}, {shown}, {text(default)})"
 
     own = "".join(f"    {field(*row)},\n" for row in rows("training_arguments.txt", 3))
     trl = ""
     for *row, trainers in rows("trl.txt", 4):
         of = " | ".join(f"kOf{trainer.capitalize()}" for trainer in trainers.split(","))
         trl += f"    {{{of}, {field(*row)}}},\n"
+    words = "".join(f"constexpr std::string_view {name}[] = {{{', '.join(map(text, kind.split('|')))}}};\n" for kind, name in choices.items())
     return (
         f'{HEAD}#include "framework/transformers/arguments/trl_config.h"\n\nnamespace memtape::transformers {{\nnamespace {{\n'
-        f"constexpr Argument kNeutralFields[] = {{\n{own}}};\nconstexpr TrlField kNeutralTrlFields[] = {{\n{trl}}};\n"
+        f"{words}constexpr Argument kNeutralFields[] = {{\n{own}}};\nconstexpr TrlField kNeutralTrlFields[] = {{\n{trl}}};\n"
         "}  // namespace\n}  // namespace memtape::transformers\n\nnamespace memtape::data {\n\n"
         "std::span<const transformers::Argument> neutral_training_arguments() { return transformers::kNeutralFields; }\n"
         "std::span<const transformers::TrlField> neutral_trl_fields() { return transformers::kNeutralTrlFields; }\n\n"

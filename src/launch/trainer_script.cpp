@@ -3,6 +3,7 @@
 #include "launch/trainer_program.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,10 @@ namespace {
 
 void add_script_adapters(Reading& reading) {
   Settings& settings = reading.settings;
-  if (settings.on("use_peft") || settings.on("use_lora") || settings.says("lora_r"))
+  const bool is_said =
+      std::ranges::any_of(std::array{"lora_r", "lora_alpha", "lora_target_modules"},
+                          [&](const char* name) { return settings.says(name); });
+  if (settings.on("use_peft") || settings.on("use_lora") || settings.on("use_dora") || is_said)
     add_lora(reading.members("peft"), separate_names(settings.words("lora_target_modules")), {},
              reading);
   add_loaded_bits({.compute_dtype = "bfloat16"}, reading);
