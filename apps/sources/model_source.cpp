@@ -164,13 +164,24 @@ std::string without_address(const std::string& typed) {
   return typed;
 }
 
-/// Something that was meant as a file, to judge by how it looks.
+bool ends_like_file(std::string_view typed) {
+  for (const std::string_view ending : {".json", ".safetensors", ".gguf", ".bin", ".pt", ".pth"})
+    if (typed.ends_with(ending)) return true;
+  return false;
+}
+
+/// Something that was meant as a file or folder, to judge by how it looks.
 bool looks_like_path(std::string_view typed) {
   if (typed.empty() || typed.front() == '.' || typed.front() == '/' || typed.front() == '~')
     return true;
-  for (const std::string_view ending : {".json", ".safetensors", ".gguf", ".bin", ".pt", ".pth"})
-    if (typed.ends_with(ending)) return true;
-  return !is_hub_id(typed);
+  return ends_like_file(typed) || !is_hub_id(typed);
+}
+
+/// A folder of another machine is as good as the config.json in it.
+std::string hint_of_path(const std::string& model) {
+  if (base_of(model) || tagged_model(model)) return model_suggestion(model);
+  if (model.empty() || ends_like_file(model)) return {};
+  return "its config.json alone would do, or a name of memtape models";
 }
 
 }  // namespace
@@ -184,7 +195,7 @@ Result<ModelSource> find_model_source(const std::string& typed, const HubSetting
   if (*known) return std::move(**known);
   if (looks_like_path(model))
     return bad_input("no such file or folder", model.empty() ? "MODEL" : model,
-                     base_of(model) || tagged_model(model) ? model_suggestion(model) : "");
+                     hint_of_path(model));
   if (const std::optional<fs::path> snapshot = cached_snapshot(settings, model)) {
     Result<ModelSource> source = from_path(snapshot->string());
     if (source)

@@ -120,10 +120,10 @@ std::string model_suggestion(std::string_view name) {
   for (const CatalogEntry& entry : data::models())
     names.push_back(whole ? entry.id : last_part(entry.id));
   const std::string_view near = nearest(name, names);
-  if (near.empty()) return "see memtape models";
+  if (near.empty()) return "a config.json would do; see memtape models";
   const auto at =
       static_cast<std::size_t>(std::find(names.begin(), names.end(), near) - names.begin());
-  return "did you mean " + std::string(data::models()[at].id) + "?";
+  return "did you mean " + std::string(data::models()[at].id) + "? A config.json would do, too";
 }
 
 }  // namespace memtape

@@ -49,7 +49,7 @@ inline std::string_view last_part(std::string_view id) { return id.substr(id.rfi
 std::vector<std::string_view> quantized_checkpoints(std::string_view id);
 
 /// The model from which one of that name may be made, "did you mean meta-llama/Llama-3.1-8B?", or
-/// "see memtape models" if no name is near.
+/// that a config.json would do if no name is near.
 std::string model_suggestion(std::string_view name);
 
 }  // namespace memtape

@@ -190,7 +190,9 @@ std::string quiet_text(const PlanAnswer& answer) {
 
 std::string text(const PlanAnswer& a, const PlanLook& look) {
   std::string out = plan_head(a, look);
-  if (a.plans.empty()) out += look.style.paint("Nothing fits.", kBad) + "\n";
+  if (a.plans.empty())
+    out +=
+        look.style.paint(a.stopped ? "Nothing that was tried fits." : "Nothing fits.", kBad) + "\n";
   for (std::size_t i = 0; i < a.plans.size(); ++i) add_plan(out, a, i, look);
   if (a.plans.size() > 1 && a.question == "train")
     add(out += "\n",

@@ -179,8 +179,8 @@ Result<ModelFactory> model_factory(const Config& config) {
     return unsupported("architecture " + named + " is not modelled: vLLM served it up to " +
                            std::string(dropped->last),
                        config.where(), "a model that vLLM 0.32 serves");
-  return unsupported("architecture " + named + " is not modelled for vLLM", config.where(),
-                     "--engine transformers and --engine llamacpp know others");
+  return unsupported("architecture " + named + " is not modelled for vLLM and SGLang",
+                     config.where(), "--engine transformers and --engine llamacpp know others");
 }
 
 }  // namespace memtape::vllm
