@@ -253,20 +253,21 @@ bool MicroBatches::go_in_order(const StretchShape& gone, BlockId first) const {
   });
 }
 
-/// Takes the gradients out that go just before the tensor of their place, as they do when a written
-/// pass replaces that. They are the last of what is held, from `first` on. False if one goes by itself.
-bool MicroBatches::take_gradients_out(StretchShape& shape, BlockId first) {
-  const auto is_gradient = [first](const ShapedEvent& e) {
-    return e.owner == BlockOwner::held && e.offset >= first;
-  };
+/// The gradients of what is kept, which are held from `first` on, go when their place is left, as
+/// they do when what is written leaves it: just before its tensor, or that has another holder.
+/// False if one is used in another way.
+bool MicroBatches::leave_with_gradients(StretchShape& shape, BlockId first) {
+  StretchShape left;
   for (std::size_t at = 0; at < shape.size(); ++at) {
-    if (!is_gradient(shape[at])) continue;
-    ShapedEvent with_place = shape[at];
-    with_place.offset -= first;
-    if (shape[at].kind != EventKind::free || at + 1 == shape.size() || shape[at + 1] != with_place)
-      return false;
+    ShapedEvent event = shape[at];
+    if (event.owner == BlockOwner::held && event.offset >= first) {
+      if (event.kind != EventKind::free) return false;
+      event.offset -= first;
+      if (at + 1 < shape.size() && shape[at + 1] == event) continue;
+    }
+    left.push_back(event);
   }
-  std::erase_if(shape, is_gradient);
+  shape = std::move(left);
   return true;
 }
 
@@ -285,7 +286,7 @@ std::optional<MicroBatches::Model> MicroBatches::model_of(
   const auto of_gradients = static_cast<BlockId>(held.size());
   held.insert(held.end(), gradients_before_.begin(), gradients_before_.end());
   auto shape = shape_of(tape, model.stretch, {.forward = forward, .held = std::move(held)});
-  if (!shape || !take_gradients_out(*shape, of_gradients)) return std::nullopt;
+  if (!shape || !leave_with_gradients(*shape, of_gradients)) return std::nullopt;
   StretchShape gone;
   std::erase_if(*shape, [&](const ShapedEvent& e) {
     const bool is_of_graph = e.owner == BlockOwner::held && e.offset >= of_graphs;

@@ -19,7 +19,9 @@
 // own blocks, those of its forward, and what the model kept: its tensors, and what their graph
 // holds. A module that is made again in backward keeps tensors whose graph leads back to what that
 // second run was run on, which it holds together with its gradient. Both go with the last of these
-// tensors, whatever pass replaces it, so they are no part of a pass's shape.
+// tensors, whatever pass replaces it, so they are no part of a pass's shape. What nodes keep of
+// their own (OwnOfNodes) goes with the last of the output and the kept tensors whose history leads
+// there. The gradient of a tensor that the model keeps goes with that tensor.
 #pragma once
 
 #include <map>
@@ -154,7 +156,7 @@ class MicroBatches {
   std::optional<HeldByGraph> held_by_graph(const Storage& memory, const Flight* of_backward,
                                            const Tensor& input) const;
   bool go_in_order(const StretchShape& gone, BlockId first) const;
-  static bool take_gradients_out(StretchShape& shape, BlockId first);
+  static bool leave_with_gradients(StretchShape& shape, BlockId first);
   void leave_graph(const Left& left, std::size_t place, const Stretch& written,
                    const Flight& flight, std::map<BlockId, Ptr<Storage>>& storages);
   std::vector<Flight>::iterator flight_of(const Tensor& output);
