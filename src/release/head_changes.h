@@ -43,11 +43,11 @@ inline constexpr Change kGraniteKeepsLogits{
 
 inline constexpr Change kAllModelsCallTheLoss{
     Package::transformers,
-    {4, 48, 0},
+    {4, 48, 3},
     "GPT-2, OPT, BLOOM, Falcon, MPT and their like call ForCausalLMLoss, which makes float32 of "
     "their "
-    "logits; before, each computed a loss in the logits' own dtype. They do not in 4.47 and do in "
-    "4.48.3.",
+    "logits; before, each computed a loss in the logits' own dtype. They do not in 4.48.2 and do "
+    "in 4.48.3.",
     "models/gpt2/modeling_gpt2.py:GPT2LMHeadModel.forward"};
 
 inline constexpr Change kGptNeoXKeepsLogits{

@@ -17,6 +17,13 @@ inline constexpr Change kTransformersTakesSdpa{
     "transformers takes scaled_dot_product_attention for new enough; before, attention is eager.",
     "transformers, utils/import_utils.py:is_torch_sdpa_available"};
 
+inline constexpr Change kSdpaHasEnableGqa{
+    Package::torch,
+    {2, 5, 0},
+    "scaled_dot_product_attention has enable_gqa; before, transformers of all releases repeats "
+    "keys and values for each head of the queries.",
+    "transformers, integrations/sdpa_attention.py:use_gqa_in_sdpa"};
+
 /// The models of a release whose attention has gone through sdpa since then.
 struct SdpaModels {
   Change change;

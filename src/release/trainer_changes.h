@@ -20,6 +20,14 @@ inline constexpr Change kAllLossesUpcastLogits{
     "Mistral and Granite call ForCausalLMLoss, too.",
     "models/mistral/modeling_mistral.py, models/granite/modeling_granite.py"};
 
+inline constexpr Change kTrainerSetsUseCache{
+    Package::transformers,
+    {5, 0, 0},
+    "Trainer sets config.use_cache to its own argument, which is false; before, decoders made a "
+    "cache in training where their configuration says use_cache, as it does by default, and held "
+    "it until the loss was there.",
+    "trainer.py:Trainer.__init__, training_args.py:use_cache"};
+
 inline constexpr Change kFsdpIsVersion2{
     Package::transformers,
     {5, 10, 0},

@@ -21,6 +21,25 @@ inline constexpr Change kGemma2CachesInTraining{
     "use_cache.",
     "models/gemma3/modeling_gemma3.py:Gemma3TextModel.forward"};
 
+inline constexpr Change kGptBigCodeChecksItsCache{
+    Package::transformers,
+    {4, 53, 0},
+    "GPT-BigCode caches nothing under gradient checkpointing; before, each layer gave a slice of "
+    "its projection as what is cached, then, too.",
+    "models/gpt_bigcode/modeling_gpt_bigcode.py:GPTBigCodeModel.forward"};
+
+inline constexpr Change kGptBigCodeForgetsCheckpoints{
+    Package::transformers,
+    {4, 54, 0},
+    "GPT-BigCode computes no layer again, whatever gradient checkpointing says, and caches.",
+    "models/gpt_bigcode/modeling_gpt_bigcode.py:GPTBigCodeBlock"};
+
+inline constexpr Change kGptBigCodeCheckpointsAgain{
+    Package::transformers,
+    {5, 0, 0},
+    "GPT-BigCode's layers are GradientCheckpointingLayers again; since 4.54, they were not.",
+    "models/gpt_bigcode/modeling_gpt_bigcode.py:GPTBigCodeBlock"};
+
 inline constexpr Change kSlidingMasksByIndices{
     Package::transformers,
     {4, 52, 0},

@@ -140,6 +140,33 @@ inline constexpr Change kTrlFusesLogSoftmax{
     "selective_log_softmax is one kernel, which keeps the logits and four numbers a token.",
     "kernels/logprob_entropy.py"};
 
+inline constexpr Change kTrlCachesNothing{
+    Package::trl,
+    {0, 22, 0},
+    "SFTTrainer calls the model with use_cache false; before, as its configuration says. It does "
+    "not in 0.21.0 and does in 0.22.2.",
+    "trainer/sft_trainer.py:SFTTrainer.compute_loss"};
+
+inline constexpr Change kTrlHalvesAdapters{
+    Package::trl,
+    {0, 26, 0},
+    "SFTTrainer, RewardTrainer and GRPOTrainer convert the adapters of a quantized base to "
+    "bfloat16 and leave the base as it is; before, prepare_model_for_kbit_training made float32 of "
+    "what is not quantized, and under bf16 peft_module_casting_to_bf16 half of embeddings and head "
+    "again.",
+    "trainer/sft_trainer.py:SFTTrainer.__init__, models/utils.py:prepare_peft_model"};
+
+inline constexpr Change kTrlHalvesAdaptersOfDpo{Package::trl,
+                                                {0, 29, 0},
+                                                "DPOTrainer does so, too.",
+                                                "trainer/dpo_trainer.py:DPOTrainer.__init__"};
+
+inline constexpr Change kTrlHalvesAdaptersOfKto{
+    Package::trl,
+    {1, 4, 0},
+    "KTOTrainer does so, too.",
+    "experimental/kto/kto_trainer.py:KTOTrainer.__init__"};
+
 inline constexpr Change kTrlFusesHead{
     Package::trl,
     {1, 15, 0},

@@ -11,7 +11,9 @@
 #include "family/parts/gpt2_parts.h"
 #include "family/parts/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
+#include "nn/layer_frame.h"
 #include "nn/layer_stack.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -71,7 +73,21 @@ class GPTBigCodeAttention : public nn::Module<GPTBigCodeAttention> {
   nn::Dropout resid_dropout_;
 };
 
-using GPTBigCodeBlock = GPT2BlockOf<GPTBigCodeAttention, GPT2MLP<nn::Linear>>;
+using CheckpointedBlock = GPT2BlockOf<GPTBigCodeAttention, GPT2MLP<nn::Linear>>;
+
+/// A layer that some releases never checkpoint.
+class GPTBigCodeBlock : public CheckpointedBlock {
+ public:
+  using CheckpointedBlock::CheckpointedBlock;
+  template <class... Rest>
+  Tensor operator()(const nn::In& x, const Rest&... rest) {
+    const bool is_checkpointed = !ghost::has(changes::kGptBigCodeForgetsCheckpoints) ||
+                                 ghost::has(changes::kGptBigCodeCheckpointsAgain);
+    if (is_checkpointed) return CheckpointedBlock::operator()(x, rest...);
+    const nn::LayerFrame frame;
+    return nn::Module<CheckpointedBlock>::operator()(x, rest...);
+  }
+};
 
 class GPTBigCodeModel : public nn::Module<GPTBigCodeModel> {
  public:

@@ -13,6 +13,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
 #include "nn/layer_frame.h"
+#include "release/sdpa_changes.h"
 #include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
@@ -28,7 +29,8 @@ bool flash_groups_heads(const AttentionCall& call, const Tensor& attention_mask)
 /// use_gqa_in_sdpa: only without a mask, and for heads that flash takes.
 bool use_gqa_in_sdpa(const Tensor& attention_mask, const Tensor& key, const Tensor& value) {
   const bool flash_takes = key.size(-1) == value.size(-1) && value.size(-1) <= 256;
-  return ghost::has(changes::kSdpaGroupsHeads) && !attention_mask.defined() &&
+  return ghost::has(changes::kSdpaGroupsHeads) && ghost::has(changes::kSdpaHasEnableGqa) &&
+         !attention_mask.defined() &&
          (flash_takes || !ghost::has(changes::kSdpaGroupsHeadsOfFlash));
 }
 
@@ -43,7 +45,9 @@ Tensor sdpa_attention_forward(const AttentionCall& call, Tensor query, Tensor ke
       value = repeat_kv(value, call.num_key_value_groups);
     }
   }
-  if (!ghost::has(changes::kSdpaTakesAnyLayout))
+  const bool is_packed = !ghost::has(changes::kSdpaTakesAnyLayout) &&
+                         call.implementation != AttentionImplementation::flash;
+  if (is_packed)
     for (Tensor* states : {&query, &key, &value}) *states = states->contiguous();
   const bool is_causal = query.size(2) > 1 && !attention_mask.defined() && call.is_causal;
   if (is_causal && key.size(2) > query.size(2)) {  // a fixed cache, empty so far

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "family/caches/key_value_cache.h"
-#include "family/registry.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
@@ -20,6 +19,7 @@
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/trainer_recipe.h"
+#include "framework/transformers/training_cache.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -42,18 +42,6 @@ GroupedParameters example_groups(const TrainRecipe& recipe, family::PretrainedMo
       std::to_array<std::string_view>({"bias", "LayerNorm.weight", "layer_norm.weight"});
   const std::size_t known = recipe.task == Task::seq2seq_lm ? kNoDecay.size() : 2;
   return grouped_by_parts(model, std::span(kNoDecay).first(known));
-}
-
-bool caches_in_training(const Config& config) {
-  const family::FamilyFacts* const facts = family::facts_of(config);
-  return facts && facts->modeling.caches_in_training == family::Known::yes;
-}
-
-/// Whether model(**batch) makes a DynamicCache: decoders do while they train, Mamba's do not.
-bool makes_cache(const Config& config, const TrainRecipe& recipe) {
-  return recipe.task != Task::masked_lm && recipe.task != Task::seq2seq_lm &&
-         recipe.checkpointing == Checkpointing::none && config.boolean("use_cache", true) &&
-         caches_in_training(config);
 }
 
 class AccelerateLoop {

@@ -2,6 +2,7 @@
 #include "framework/transformers/quantized_model.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 #include "ghost/ops/creation.h"
 #include "nn/layers.h"
 #include "release/trainer_changes.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers {
 namespace {
@@ -181,8 +183,34 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   return result;
 }
 
+bool trl_halves_adapters(const TrainRecipe& recipe) {
+  const Change& change = trainer_of(recipe).dpo   ? changes::kTrlHalvesAdaptersOfDpo
+                         : trainer_of(recipe).kto ? changes::kTrlHalvesAdaptersOfKto
+                                                  : changes::kTrlHalvesAdapters;
+  return recipe.is_of_trl() && recipe.release.has(change);
+}
+
 bool prepares_for_kbit(const TrainRecipe& recipe) {
-  return recipe.prepare_for_kbit_training.value_or(!recipe.is_of_trl() && !trainer_of(recipe).fsdp);
+  const bool called = !recipe.is_of_trl() || (recipe.quantization && !trl_halves_adapters(recipe));
+  return recipe.prepare_for_kbit_training.value_or(called && !trainer_of(recipe).fsdp);
+}
+
+void peft_module_casting_to_bf16(family::PretrainedModel& model) {
+  constexpr auto kTables =
+      std::to_array<std::string_view>({"lm_head", "embed_tokens", "wte", "wpe"});
+  const ghost::GradMode no_grad(false);
+  for (const ModuleNode::Named& p : nn::named_parameters(model.tree.root())) {
+    const std::string_view name = p.name;
+    const bool is_table = std::ranges::any_of(kTables, [&](std::string_view table) {
+      return name.find(table) != std::string_view::npos;
+    });
+    if (!is_table || name.find("norm") != std::string_view::npos) continue;
+    if (!name.ends_with("weight") || p.tensor.dtype() != DType::float32) continue;
+    const Tensor half = p.tensor.to(DType::bfloat16);
+    ghost::session().set_category(half, Category::parameter);
+    p.tensor.impl().storage = half.impl().storage;
+    p.tensor.impl().dtype = DType::bfloat16;
+  }
 }
 
 void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts) {

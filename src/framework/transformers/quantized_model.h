@@ -31,12 +31,21 @@ enum class Arrives : std::uint8_t { in_16_bits, packed };
 Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe,
                                       Arrives arrives = Arrives::in_16_bits);
 
-/// Whether peft.prepare_model_for_kbit_training is assumed to be called. trl's trainers do not call
-/// it, and programs over FSDP do not either, because their flat tensors have one dtype.
+/// Whether a trainer of trl converts the adapters of a quantized base to bfloat16 and casts nothing
+/// else, as newer releases do.
+bool trl_halves_adapters(const TrainRecipe& recipe);
+
+/// Whether peft.prepare_model_for_kbit_training is assumed to be called. trl's trainers call it where
+/// they do not convert the adapters; programs over FSDP do not, because their flat tensors have one
+/// dtype.
 bool prepares_for_kbit(const TrainRecipe& recipe);
 
 /// peft.prepare_model_for_kbit_training: everything is frozen, and 16-bit types are cast to float32
 /// unless GPTQ packed the layers.
 void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts);
+
+/// What trl does behind it under bf16 (trainer/utils.py): embeddings and head become bfloat16 again,
+/// norms stay float32.
+void peft_module_casting_to_bf16(family::PretrainedModel& model);
 
 }  // namespace memtape::transformers

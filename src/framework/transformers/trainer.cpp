@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/pattern.h"
+#include "family/caches/key_value_cache.h"
 #include "framework/deepspeed/evaluation_engine.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
@@ -38,6 +39,7 @@
 #include "framework/transformers/trainer_checks.h"
 #include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trainer_recipe.h"
+#include "framework/transformers/training_cache.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
@@ -51,6 +53,7 @@ namespace memtape::transformers {
 namespace {
 
 using family::Batch;
+using family::KeyValueCache;
 using ghost::Tensor;
 
 /// Whether the head's class is called ...ForCausalLM or ...ForConditionalGeneration and is no
@@ -133,6 +136,9 @@ class Trainer {
     requires_grad_ = std::move(*hook);
     return {};
   }
+
+  /// From now on the model caches while it trains (config.use_cache).
+  void use_cache() { caches_ = true; }
 
   /// _inner_training_loop
   torch::StaticBytes train() {
@@ -264,10 +270,18 @@ class Trainer {
     int step, micro_batch;
   };
 
+  /// compute_loss, whose local outputs hold what the model has cached.
+  Tensor compute_loss(const Inputs& inputs) {
+    std::unique_ptr<KeyValueCache> past_key_values;
+    if (caches_) past_key_values = std::make_unique<KeyValueCache>(KeyValueCache::Settings{});
+    const KeyValueCache::Passed passed(past_key_values.get());
+    return objective_->compute_loss(inputs);
+  }
+
   Tensor training_step(const Inputs& inputs, Place place) {
     objective_->prepare_inputs();
     session_.mark(Phase::forward, place.step, place.micro_batch);
-    Tensor loss = objective_->compute_loss(inputs);
+    Tensor loss = compute_loss(inputs);
     if (objective_->divides_loss() || !inputs.num_items_in_batch.defined()) loss = loss.div(1.0);
     if (empties_cache(place.step)) session_.tape.empty_cache();
     session_.mark(Phase::backward, place.step, place.micro_batch);
@@ -331,7 +345,7 @@ class Trainer {
   std::unique_ptr<Objective> objective_;
   TrainerObjective evaluated_;
   ghost::Session& session_;
-  bool shifts_labels_;
+  bool shifts_labels_, caches_ = false;
   int rank_;
   std::unique_ptr<torch::DrivenModel> wrapper_, reference_wrapper_;
   deepspeed::Engine* engine_ = nullptr;  ///< the wrapper, over DeepSpeed
@@ -411,7 +425,11 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe,
     if (const Result<void> ready = adapt_quantized(*loaded, config, recipe, false); !ready)
       return tl::unexpected(ready.error());
   }
-  if (recipe.is_of_trl()) halve_adapters(*loaded->model);
+  if (trl_halves_adapters(recipe))
+    halve_adapters(*loaded->model);
+  else if (recipe.is_of_trl() && recipe.precision == Precision::amp_bf16 &&
+           !recipe.quantization->int8 && !trainer_of(recipe).fsdp)
+    peft_module_casting_to_bf16(*loaded->model);
   return loaded;
 }
 
@@ -443,7 +461,9 @@ Result<torch::TrainRun> run_trainer_program(const Config& config, const TrainRec
                                             const Engines& of_all_ranks,
                                             const ghost::DeviceTraits& device, Place place) {
   ghost::Session session(device, recipe.release);
-  session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down;
+  // A cache that outlives the pass holds tensors of each layer, so each has to run.
+  const bool caches = trainer_makes_cache(config, recipe);
+  session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down && !caches;
   session.mark(Phase::init, -1, 0);
   const Engines engines = engines_of_rank(of_all_ranks, recipe);
   const Result<QuantizedModel> loaded = load(config, recipe, engines.trained);
@@ -454,6 +474,7 @@ Result<torch::TrainRun> run_trainer_program(const Config& config, const TrainRec
   if (!reference) return tl::unexpected(reference.error());
   const Models models{*loaded->model, reference->get(), engines};
   Trainer trainer(recipe, models, loss_shifts_labels(config, recipe), place.rank);
+  if (caches) trainer.use_cache();
   if (const Result<void> ready = trainer.use_liger_kernels(type_of(config)); !ready)
     return tl::unexpected(ready.error());
   if (const Result<void> ready = trainer.use_cut_cross_entropy(config); !ready)
