@@ -125,9 +125,15 @@ class HybridForCausalLM : public PretrainedModel {
                        : PretrainedModel::sample_sizes(sequence_length);
   }
 
+  Tensor last_hidden_state(const Batch& batch) override {
+    return model_(batch.input_ids, batch.attention_mask);
+  }
+  /// Null where the logits are more than its product, or a loss of balance is added.
+  nn::Projection* head() override { return kScalesLogits || balances_load() ? nullptr : &lm_head_; }
+
   ModelOutput forward(const Batch& batch) override {
     RouterLogits collector(balances_load());
-    const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
+    const Tensor hidden_states = last_hidden_state(batch);
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
@@ -145,6 +151,7 @@ class HybridForCausalLM : public PretrainedModel {
 
  private:
   static constexpr bool kHasBalance = requires { Parts::kBalancesLoad; };
+  static constexpr bool kScalesLogits = requires(Tensor logits) { Parts::scale_logits(logits); };
 
   bool balances_load() const {
     if constexpr (kHasBalance) return config_.output_router_logits;
