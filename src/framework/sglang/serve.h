@@ -55,6 +55,11 @@ inline constexpr std::array kFlags{
     ServeFlag{"--json-model-override-args", "JSON",
               "members of config.json in the place of its own"},
     ServeFlag{"--attention-backend", "NAME", ""},
+    ServeFlag{"--enable-lora", "", "room for adapters beside layers"},
+    ServeFlag{"--max-loras-per-batch", "N", "adapters that may run at a time"}.by_default("8"),
+    ServeFlag{"--max-lora-rank", "N", "the largest rank of an adapter"},
+    ServeFlag{"--lora-target-modules", "NAMES", "the layers that adapters change, or all"},
+    ServeFlag{"--lora-paths", "NAME", ""}.adds_up(),
     ServeFlag{"--trust-remote-code", "", ""},
     ServeFlag{"--host", "NAME", ""},
     ServeFlag{"--port", "N", ""},
@@ -84,6 +89,9 @@ inline constexpr std::array kRemedies{
         .flag = "tp-size", .how = ServeRemedy::How::doubled, .bound = 8, .cost = "as many GPUs"},
 };
 
+inline constexpr std::array<FlagNeeds, 1> kNeeds{
+    {{"max-loras-per-batch max-lora-rank lora-target-modules", "enable-lora lora-paths"}}};
+
 /// The image has no entry point that starts a server.
 inline constexpr PlannedServer kPlanned{.tensor_parallel = "tp-size",
                                         .length = "context-length",
@@ -102,6 +110,7 @@ inline constexpr ServeEngine kEngine{.name = "sglang",
                                      .serve = serve,
                                      .remedies = kRemedies,
                                      .users = {.length = "context-length"},
+                                     .needs = kNeeds,
                                      .planned = &kPlanned};
 
 }  // namespace memtape::sglang

@@ -192,6 +192,8 @@ class Reader {
     s.prefix_caching = false;
     s.sglang_layers = true;
     take(vllm::cpu_offload_of(options_), s.cpu_offload);
+    take(lora_pool_of(options_, warnings_), a_.lora);
+    if (a_.lora) s.lora = vllm::LoraSettings{a_.lora->adapters, a_.lora->rank};
     const std::string state = config_.text("mamba_ssm_dtype", "float32");
     s.ssm_dtype = options_.text("mamba-ssm-dtype", state);
     const std::string scheme = options_.text("quantization", "");

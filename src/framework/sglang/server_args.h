@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "framework/sglang/lora_pool.h"
 #include "framework/sglang/versions.h"
 #include "framework/vllm/settings.h"
 #include "model/config.h"
@@ -35,6 +36,7 @@ struct ServerArgs {
   std::string attention_backend = {};  ///< "": the default
   bool hybrid_swa = false;             ///< the layers with a window have their own pool
   int replicas = 1;                    ///< the number of whole servers in data parallelism
+  std::optional<LoraPool> lora;        ///< the adapters whose rank is known
   vllm::Settings model;                ///< that of rank 0
 };
 

@@ -56,6 +56,11 @@ class Worker {
     runtime_.has_metadata = true;
   }
 
+  /// maybe_init_lora_manager, behind load_model.
+  void make_room_for_adapters(const ServerArgs& args) {
+    if (args.lora) lora_pool_ = make_lora_pool(runtime_.lora_sites, *args.lora, settings_.dtype);
+  }
+
   /// A chunk of several prompts' tokens; logits of the last token of one.
   void prefill() { run(settings_.max_num_batched_tokens, 1); }
 
@@ -109,7 +114,7 @@ class Worker {
   nn::ModuleTree tree_;
   vllm::Place place_;
   std::unique_ptr<vllm::ServedModel> model_;
-  std::vector<Tensor> loaded_experts_;
+  std::vector<Tensor> loaded_experts_, lora_pool_;
 };
 
 /// GroupCoordinator (srt/distributed/parallel_state.py): each group of ranks, of one rank too, has
@@ -170,6 +175,7 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
     if (args.release.has(changes::kSglangLocatesExperts)) locations = locate_experts(config);
     Worker worker(config, model, quantization);
     worker.load(*factory, args.release, startup);
+    worker.make_room_for_adapters(args);
     stages.loaded = at();
     worker.prefill();
     stages.prefilled = at();

@@ -5,6 +5,7 @@
 // weights are there, so it does not matter which adapters are loaded.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "framework/vllm/settings.h"
@@ -18,6 +19,7 @@ struct LoraSite {
   std::int64_t in = 0;
   std::vector<std::int64_t> outs;
   std::int64_t experts = 1;  ///< the number of experts with their own matrices
+  std::string module = {};   ///< "qkv_proj"
 };
 
 /// The stacked matrices of all sites, A before B, after the tables of the wrapper.

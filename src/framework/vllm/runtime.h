@@ -118,6 +118,7 @@ class Place {
   const nn::Scope& scope() const { return scope_; }
   /// The path of the module: "model.layers.0.self_attn.qkv_proj".
   const std::string& prefix() const { return prefix_; }
+  std::string name() const { return prefix_.substr(prefix_.rfind('.') + 1); }  ///< "qkv_proj"
   /// The ranks that a module here is cut over.
   int tp() const {
     const bool of_attention = prefix_.find("self_attn") != std::string::npos ||

@@ -52,7 +52,8 @@ Linear::Linear(const Place& place, std::int64_t in_features, std::vector<std::in
   auto& queue =
       method_->processes_while_loading(*this) ? runtime().while_loading : runtime().after_loading;
   queue.push_back(process);
-  if (runtime().settings.lora) runtime().lora_sites.push_back({.in = in, .outs = outs});
+  if (runtime().settings.lora)
+    runtime().lora_sites.push_back({.in = in, .outs = outs, .module = place.name()});
 }
 
 Tensor Linear::forward(const Tensor& x) {

@@ -113,10 +113,14 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
   method_->create_weights(weights_, shape_, runtime_.dtype());
   if (runtime_.settings.lora) {
     const std::vector<std::int64_t> up(shape_.gated ? 2 : 1, shape_.intermediate);
-    runtime_.lora_sites.push_back(
-        {.in = shape_.hidden, .outs = up, .experts = shape_.local_experts});
-    runtime_.lora_sites.push_back(
-        {.in = shape_.intermediate, .outs = {shape_.hidden}, .experts = shape_.local_experts});
+    runtime_.lora_sites.push_back({.in = shape_.hidden,
+                                   .outs = up,
+                                   .experts = shape_.local_experts,
+                                   .module = "gate_up_proj"});
+    runtime_.lora_sites.push_back({.in = shape_.intermediate,
+                                   .outs = {shape_.hidden},
+                                   .experts = shape_.local_experts,
+                                   .module = "down_proj"});
   }
   auto& queue = method_->processes_while_loading(runtime_, shape_) ? runtime_.while_loading
                                                                    : runtime_.after_loading;

@@ -27,7 +27,8 @@ VocabParallelEmbedding::VocabParallelEmbedding(const Place& place, std::int64_t 
       is_cut_(place.tp() > 1),
       rows_(rows_on_rank(place.tp(), vocabulary)),
       table_(place.parameter("weight", {rows_, width})) {
-  if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = vocabulary, .outs = {width}});
+  if (runtime_.settings.lora)
+    runtime_.lora_sites.push_back({.in = vocabulary, .outs = {width}, .module = "embed_tokens"});
 }
 
 void VocabParallelEmbedding::share(const Tensor& table) {
@@ -51,7 +52,8 @@ ParallelLMHead::ParallelLMHead(const Place& place, std::int64_t vocabulary, std:
   if (runtime_.settings.pooling) return;  // StageMissingLayer
   table_ = place.parameter("weight", {rows_on_rank(runtime_.tp(), vocabulary), width});
   if (bias) bias_ = place.parameter("bias", {table_.size(0)});
-  if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = width, .outs = {vocabulary}});
+  if (runtime_.settings.lora)
+    runtime_.lora_sites.push_back({.in = width, .outs = {vocabulary}, .module = "lm_head"});
 }
 
 void ParallelLMHead::tie(const Tensor& table) {
