@@ -198,7 +198,8 @@ def named(peaks):
 
 def begin():
     transformers.logging.set_verbosity_error()
-    torch.backends.cuda.enable_cudnn_sdp(False)  # cuDNN does not run on a phantom GPU
+    if hasattr(torch.backends.cuda, "enable_cudnn_sdp"):  # since torch 2.5
+        torch.backends.cuda.enable_cudnn_sdp(False)  # cuDNN does not run on a phantom GPU
     torch.cuda.init()
     torch.cuda.memory._record_memory_history(context="alloc", stacks="all", max_entries=10**7)
 

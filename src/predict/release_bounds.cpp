@@ -97,11 +97,25 @@ Doubt doubt_of(const AskedRelease& asked) {
   return recorded_elsewhere(asked, rows);
 }
 
-/// Nobody here has seen what a release before the oldest known one does where its rules differ.
-void open_above_old_releases(Bounds& bounds, const TrainRecipe& recipe) {
+/// Whether steps were recorded under that release or one before it: of any family for torch, whose
+/// kernels are the same for all, else of this one.
+bool is_recorded_so_far_back(const AskedRelease& asked) {
+  if (asked.facts.package == Package::torch) {
+    const std::span<const Version> recorded = recorded_releases(Package::torch);
+    return !recorded.empty() && recorded.front().without_patch() <= asked.release;
+  }
+  const Rows rows = release_costs(asked.facts.package, asked.family);
+  return !rows.empty() && rows.front().release <= asked.release;
+}
+
+/// Nobody here has seen what a release before the oldest known one does where its rules differ,
+/// unless steps of the family were recorded so far back.
+void open_above_old_releases(Bounds& bounds, const TrainRecipe& recipe, const std::string& family) {
   for (const Package package : packages_of(recipe)) {
     const PackageFacts& facts = facts_of(package);
-    if (recipe.release.of(package) >= facts.oldest) continue;
+    const AskedRelease asked{
+        .facts = facts, .release = recipe.release.of(package).without_patch(), .family = family};
+    if (recipe.release.of(package) >= facts.oldest || is_recorded_so_far_back(asked)) continue;
     bounds.has_upper_end = false;
     bounds.causes.push_back(fmt::format(
         "no rule of {} {} is known: what it did by default is best said with --attention, "
@@ -163,7 +177,7 @@ void widen_beyond_trainers(Bounds& bounds, const TrainRecipe& recipe, const Rank
 
 void widen_by_releases(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                        const RankReport& rank) {
-  open_above_old_releases(bounds, recipe);
+  open_above_old_releases(bounds, recipe, type_of(config));
   open_at_rewritten_trainers(bounds, recipe, rank);
   widen_beyond_trainers(bounds, recipe, rank);
   for (const Package package : packages_of(recipe)) {

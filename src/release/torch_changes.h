@@ -7,6 +7,13 @@
 
 namespace memtape::changes {
 
+inline constexpr Change kMeansKeepNoInput{
+    Package::torch,
+    {2, 2, 0},
+    "The backward of a mean keeps the number of elements; before, the input, of which it reads no "
+    "more. It does in 2.1.2 and does not in 2.2.2.",
+    "torch/csrc/autograd/generated/Functions.h:MeanBackward0, MeanBackward1"};
+
 inline constexpr Change kColonsMakeNoSlice{
     Package::torch,
     {2, 9, 0},

@@ -120,12 +120,27 @@ inline constexpr Change kZeroFlattensOnDevice{
     "more; before, and where it does not, by way of the host.",
     "runtime/zero/stage_1_and_2.py:DeepSpeedZeroOptimizer.__init__, pull request 7828"};
 
+inline constexpr Change kFsdp1UpcastsTrained{
+    Package::accelerate,
+    {0, 30, 0},
+    "Under mixed precision, FSDP's flat parameters are made float32 as the model is prepared. They "
+    "are not in 0.29.3 and are in 0.30.1.",
+    "accelerator.py:Accelerator.prepare_model, upcasted_log"};
+
 inline constexpr Change kFsdp2AccumulatesWhole{
     Package::accelerate,
     {1, 11, 0},
     "no_sync turns reductions of fully_shard off, so that gradients of earlier micro-batches stay "
     "whole; before, every micro-batch reduced its own.",
     "accelerator.py:Accelerator.no_sync, pull request 3762"};
+
+inline constexpr Change kQuantizedBaseLeavesUnderFsdp{
+    Package::transformers,
+    {4, 39, 0},
+    "Under FSDP, what bitsandbytes has quantized moves to host memory, tensor by tensor; before, "
+    "it "
+    "stayed on the GPU, on which the whole base lay. It does in 4.38.2.",
+    "modeling_utils.py:_load_state_dict_into_meta_model, pull request 29587"};
 
 inline constexpr Change kQuantizedBaseStaysUnderFsdp{
     Package::transformers,

@@ -121,8 +121,27 @@ void SlidingLayerMask::pick_columns(std::int64_t sliding_window) {
   attention_mask = ghost::empty({s[0], s[1], s[2], mask_indexes_.size(0)}, attention_mask.dtype());
 }
 
+namespace {
+
+/// context_mask = 1 - torch.triu(torch.ones_like(mask, dtype=torch.int)), and its truths.
+void hide_beyond_window(const Dims& sizes) {
+  Tensor context_mask;
+  {
+    Tensor seen;
+    {
+      const Tensor ones = ghost::ones(sizes, DType::int32);
+      seen = ghost::triu(ones);
+    }
+    context_mask = ghost::rsub(1.0, seen);
+  }
+  const Tensor hidden = context_mask.to(DType::boolean);
+}
+
+}  // namespace
+
 /// AttentionMaskConverter.to_4d: _make_causal_mask, _expand_mask, and the one filled by the other.
-Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tensor& inputs_embeds) {
+Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tensor& inputs_embeds,
+                                        bool has_window) {
   const std::int64_t batch = inputs_embeds.size(0), length = inputs_embeds.size(1);
   const DType dtype = inputs_embeds.dtype();
   Tensor causal;
@@ -133,7 +152,9 @@ Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tens
       const Tensor next = mask_cond.add(1);
       const Tensor before = ghost::lt(mask_cond, next.view({length, 1}));
     }
-    causal = mask.to(dtype).unsqueeze(0).unsqueeze(0).expand({batch, 1, length, length});
+    Tensor cast = mask.to(dtype);
+    if (has_window) hide_beyond_window(cast.sizes());
+    causal = cast.unsqueeze(0).unsqueeze(0).expand({batch, 1, length, length});
   }
   if (!attention_mask.defined()) return causal;
   Tensor expanded;

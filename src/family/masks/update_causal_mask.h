@@ -33,7 +33,8 @@ class SlidingLayerMask {
 };
 
 /// _prepare_4d_causal_attention_mask of modeling_attn_mask_utils.py: a bias for each row of a given
-/// mask [B, S].
-Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tensor& inputs_embeds);
+/// mask [B, S], or of the tokens alone.
+Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tensor& inputs_embeds,
+                                        bool has_window = false);
 
 }  // namespace memtape::family

@@ -40,6 +40,7 @@ DecoderConfig llama_config(const Config& c, const ModelOptions& options) {
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
   config.mlp_bias = c.boolean("mlp_bias", false);
   config.have_own_ropes(OwnRopes::unread);
+  have_early_llama(c, config);
   return config;
 }
 
@@ -70,6 +71,7 @@ DecoderConfig mistral_config(const Config& c, const ModelOptions& options) {
     config.layer_types.assign(config.layer_types.size(), LayerType::sliding_attention);
   config.knew_windows = true;
   config.have_own_ropes(OwnRopes::asked);
+  have_early_mistral(c, config);
   return config;
 }
 
@@ -80,6 +82,7 @@ DecoderConfig qwen2_config(const Config& c, const ModelOptions& options) {
   config.qkv_bias = true;
   read_max_window_layers(c, config);
   config.have_own_ropes(OwnRopes::unread);
+  have_early_qwen2(c, config);
   return config;
 }
 

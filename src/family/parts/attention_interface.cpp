@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/parts/attention_interface.h"
+#include "family/masks/early_causal_mask.h"
 
 #include <utility>
 
@@ -123,12 +124,14 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
 
 /// LlamaAttention.forward and LlamaSdpaAttention.forward of transformers 4.47.
 Tensor written_out_attention(const AttentionCall& call, Tensor& query, Tensor& key, Tensor& value,
-                             const Tensor& attention_mask) {
-  const bool groups = flash_groups_heads(call, attention_mask);
+                             const Tensor& given_mask) {
+  const bool groups = flash_groups_heads(call, given_mask);
   if (!groups) {
     key = repeat_kv(key, call.num_key_value_groups);
     value = repeat_kv(value, call.num_key_value_groups);
   }
+  const bool picks = call.picks_mask_rows && given_mask.defined();
+  const Tensor attention_mask = picks ? rows_of_mask(given_mask, query.size(2)) : given_mask;
   if (call.implementation == AttentionImplementation::eager)
     return eager_attention(call, query, key, value, attention_mask);
   if (attention_mask.defined())

@@ -31,6 +31,7 @@ struct AttentionCall {
   const Change* interface_since =
       &changes::kAttentionsAreInterfaces;  ///< before that: written_out_attention
   bool added_mask_in_place = false;        ///< before that, to eager attention's scores
+  bool picks_mask_rows = false;  ///< before that, of a mask of all positions (see EarlyMasks)
 };
 
 /// Returns [B, S, H, D] for q [B, H, S, D], k and v [B, Hkv, S, D]. A float `attention_mask` is

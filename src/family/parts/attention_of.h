@@ -30,6 +30,7 @@
 #include "family/caches/key_value_cache.h"
 #include "family/parts/attention_interface.h"
 #include "family/parts/decoder.h"
+#include "family/parts/rotary_tables.h"
 #include "nn/layer_frame.h"
 #include "nn/layers.h"
 #include "release/transformers_4_changes.h"
@@ -56,8 +57,9 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
       call_.interface_since = &Steps::kInterfaceSince;
     if constexpr (requires { Steps::kAddedMaskInPlace; }) call_.added_mask_in_place = true;
     if (c.own_ropes == OwnRopes::none) return;
-    rotary_emb_.emplace(scope / "rotary_emb", c.rope);
-    asks_own_rope_ = c.own_ropes == OwnRopes::asked;
+    add_own_rope(scope / "rotary_emb", c.rope, c.early);
+    asks_own_rope_ = rotary_emb_ && c.own_ropes == OwnRopes::asked;
+    call_.picks_mask_rows = c.early.masks == EarlyMasks::of_all_positions;
   }
 
   /// If each attention makes cos and sin itself, `position_embeddings` holds the positions.
@@ -67,7 +69,10 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
     States states = project(hidden_states, input_shape.with(-1).with(head_dim_));
     const CosSin own =
         asks_own_rope_ ? (*rotary_emb_)(states.value, position_embeddings.first) : CosSin{};
-    [[maybe_unused]] const auto held = rotate(states, asks_own_rope_ ? own : position_embeddings);
+    const CosSin rows = tables_ ? (*tables_)(states.value) : CosSin{};
+    [[maybe_unused]] const auto held =
+        tables_ ? rotate(states, look_up(rows, position_embeddings.first))
+                : rotate(states, asks_own_rope_ ? own : position_embeddings);
     KeyValueCache::update(states.key, states.value);
     Tensor attn_output = attend(states, attention_mask);
     if constexpr (requires { steps_.gated(attn_output, hidden_states); })
@@ -85,6 +90,16 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
   struct States {
     Tensor query, key, value;
   };
+
+  void add_own_rope(const nn::Scope& scope, const RopeParameters& rope, const EarlyDecoder& early) {
+    if (early.looks_up) {
+      tables_.emplace(scope, rope, early.positions);
+      return;
+    }
+    rotary_emb_.emplace(scope, rope);
+    if (early.positions > 0)
+      add_rotary_tables(scope, rope, rotary_emb_->inv_freq(), early.positions, scope.dtype());
+  }
 
   Tensor attend(States& s, const Tensor& attention_mask) {
     if constexpr (requires { steps_.attend(call_, s.query, s.key, s.value, attention_mask); })
@@ -169,6 +184,7 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
   Steps steps_;
   std::optional<RotaryEmbedding> rotary_emb_;  ///< see OwnRopes
+  std::optional<RotaryTables> tables_;         ///< in place of it, see EarlyDecoder
   bool asks_own_rope_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/parts/decoder.h"
 
+#include "family/masks/early_causal_mask.h"
 #include "family/masks/update_causal_mask.h"
 
 namespace memtape::family {
@@ -16,6 +17,11 @@ LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attenti
                             .sliding_window = config.sliding_window.value_or(0),
                             .block_sequence_ids = block_sequence_ids};
   LayerMasks masks;
+  if (config.early.masks != EarlyMasks::none && !KeyValueCache::passed()) {
+    masks.full_attention = early_causal_mask(config.early, full, inputs_embeds, position_ids);
+    masks.sliding_attention = masks.full_attention;
+    return masks;
+  }
   const bool has_windows =
       (config.masks_by_layer_type || config.has_sliding_layers() || config.knew_windows) &&
       !config.masks_both_types;

@@ -96,9 +96,13 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     if constexpr (requires(typename Parts::DecoderLayer& layer) { layer.init_weights(); })
       for (auto& decoder_layer : layers_) decoder_layer.init_weights();
     if (rotary_emb_) rotary_emb_->init_weights();
+    if (c.early.masks == EarlyMasks::of_all_positions)
+      scope.buffer("causal_mask",
+                   ghost::full({c.early.positions, c.early.positions}, DType::boolean));
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
+    if (config_.early.counts_first) first_counted_ = position_ids_for(input_ids);
     return run(embed_tokens(input_ids), attention_mask, nullptr);
   }
 
@@ -183,6 +187,8 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
 
   /// A rotary embedding may hold something of the positions.
   Positions count_positions(const Tensor& inputs_embeds) {
+    if (const Tensor first = std::exchange(first_counted_, {}); first.defined())
+      return {first, first};
     if constexpr (requires { Parts::positions(inputs_embeds, *rotary_emb_); })
       return Parts::positions(inputs_embeds, *rotary_emb_);
     else
@@ -202,6 +208,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   nn::ModuleList<typename Parts::DecoderLayer> layers_;
   typename Parts::Norm norm_;
   std::optional<typename Parts::Rotary> rotary_emb_;
+  Tensor first_counted_;  ///< positions that were counted before the embedding, see EarlyDecoder
 };
 
 /// A decoder and its head, as a pipeline cuts them.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "family/parts/early_decoder.h"
 #include "family/parts/rope.h"
 #include "family/pretrained.h"
 #include "nn/activations.h"
@@ -56,9 +57,15 @@ struct DecoderConfig {
   bool has_sliding_layers() const;
 
   OwnRopes own_ropes = OwnRopes::none;
+  EarlyDecoder early;  ///< see have_early_llama and those beside it
   /// Marks that attentions have rotary embeddings of their own, in releases where they do.
   void have_own_ropes(OwnRopes ropes);
 };
+
+/// What these families did before transformers 4.45, in releases where they did.
+void have_early_llama(const Config& c, DecoderConfig& config);
+void have_early_mistral(const Config& c, DecoderConfig& config);
+void have_early_qwen2(const Config& c, DecoderConfig& config);
 
 /// The window of each layer; 0 for a layer that does not slide.
 std::vector<std::int64_t> sliding_windows(const DecoderConfig& config);

@@ -9,6 +9,7 @@
 #include "ghost/session.h"
 #include "release/head_changes.h"
 #include "release/transformers_changes.h"
+#include "release/transformers_early_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -18,7 +19,7 @@ struct SlicingHead {
   const Change& since;
 };
 
-/// The heads that have sliced for a while only; all others do in every release.
+/// The heads that have sliced for a while only; all others do since kHeadsKeepLogits.
 constexpr SlicingHead kSlicingHeads[] = {
     {"bloom", changes::kOlderHeadsKeepLogits},     {"codegen", changes::kOlderHeadsKeepLogits},
     {"falcon", changes::kFalconKeepsLogits},       {"falcon_mamba", changes::kOlderHeadsKeepLogits},
@@ -35,6 +36,7 @@ constexpr SlicingHead kSlicingHeads[] = {
 };
 
 bool slices(std::string_view model_type) {
+  if (!ghost::has(changes::kHeadsKeepLogits)) return false;
   const auto* const head = std::ranges::find(kSlicingHeads, model_type, &SlicingHead::model_type);
   return head == std::end(kSlicingHeads) || ghost::has(head->since);
 }

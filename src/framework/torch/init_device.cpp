@@ -31,7 +31,8 @@ void move(const std::vector<ModuleNode::Named>& tensors, const ModuleNode& holde
 InitDevice init_device(const TrainRecipe& recipe) {
   if (recipe.init_device) return *recipe.init_device;
   const bool leaves_gpu =
-      !recipe.quantization || !recipe.release.has(changes::kQuantizedBaseStaysUnderFsdp);
+      !recipe.quantization || (recipe.release.has(changes::kQuantizedBaseLeavesUnderFsdp) &&
+                               !recipe.release.has(changes::kQuantizedBaseStaysUnderFsdp));
   const bool cuts_what_was_loaded = recipe.loads_on_host && recipe.layout.gpus > 1 && leaves_gpu;
   return cuts_what_was_loaded ? InitDevice::cpu : InitDevice::cuda;
 }

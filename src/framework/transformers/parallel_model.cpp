@@ -66,7 +66,8 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
                                                  : fsdp1::ShardingStrategy::full_shard;
   options.param_dtype = options.reduce_dtype = options.buffer_dtype = fsdp1_dtype(recipe);
   options.use_orig_params = asked.use_orig_params;
-  options.upcasts_trainable = recipe.autocasts();
+  options.upcasts_trainable =
+      recipe.autocasts() && recipe.release.has(changes::kFsdp1UpcastsTrained);
   options.backward_prefetch =
       asked.backward_prefetch == "BACKWARD_PRE"    ? fsdp1::BackwardPrefetch::pre
       : asked.backward_prefetch == "BACKWARD_POST" ? fsdp1::BackwardPrefetch::post

@@ -11,6 +11,8 @@
 #include "ghost/ops/scan.h"
 #include "ghost/ops/unary.h"
 #include "ghost/ops/views.h"
+#include "ghost/session.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -49,10 +51,16 @@ struct SumBackward0 final : Node {
   Dims sizes;
 };
 
+/// What a mean keeps: its input, though it needs no more of it than the number of its elements.
+void keep_input_of_mean(Saved& kept, const Tensor& self) {
+  if (!has(changes::kMeansKeepNoInput)) kept.keep(self);
+}
+
 struct MeanBackward0 final : Node {
   explicit MeanBackward0(const Dims& input) : Node("MeanBackward0"), sizes(input) {}
   void apply(Gradients& in, Gradients& out) override { out[0] = in[0].expand(sizes).div(2.0); }
-  void release() override {}
+  void release() override { self.reset(); }
+  Saved self;
   Dims sizes;
 };
 
@@ -62,7 +70,8 @@ struct MeanBackward1 final : Node {
   void apply(Gradients& in, Gradients& out) override {
     out[0] = expand_back(in[0], sizes, dimension, keepdim).div(2.0);
   }
-  void release() override {}
+  void release() override { self.reset(); }
+  Saved self;
   Dims sizes;
   int dimension;
   bool keepdim;
@@ -174,8 +183,11 @@ Tensor sum_op(const In& self, int d, bool keepdim) {
 Tensor mean_op(const In& self, int d, bool keepdim) {
   Op op("mean", {&self});
   Tensor out = reduced_along(*self, d, keepdim, self->dtype());
-  if (op.differentiable())
-    set_history(out, op.node<MeanBackward1>({&*self}, self->sizes(), d, keepdim));
+  if (op.differentiable()) {
+    const auto node = op.node<MeanBackward1>({&*self}, self->sizes(), d, keepdim);
+    keep_input_of_mean(node->self, *self);
+    set_history(out, node);
+  }
   return out;
 }
 
@@ -232,7 +244,11 @@ Tensor sum_all(const In& self) {
 Tensor mean_all(const In& self) {
   Op op("mean", {&self});
   Tensor out = reduced_to_number(*self, self->dtype());
-  if (op.differentiable()) set_history(out, op.node<MeanBackward0>({&*self}, self->sizes()));
+  if (op.differentiable()) {
+    const auto node = op.node<MeanBackward0>({&*self}, self->sizes());
+    keep_input_of_mean(node->self, *self);
+    set_history(out, node);
+  }
   return out;
 }
 
