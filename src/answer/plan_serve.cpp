@@ -230,16 +230,19 @@ class ServePlans {
     asked.engine = engine.name;
     const PlannedServer& words = *engine.planned;
     const std::string length = fmt::format("{}", load_.context + load_.output);
+    const std::int64_t groups = words.groups_ranks ? ranks.data : 1;
     asked.values = {{"gpu", std::string(at.gpu.id)},
-                    {std::string(words.tensor_parallel), fmt::format("{}", ranks.tensor)},
+                    {std::string(words.tensor_parallel), fmt::format("{}", ranks.tensor * groups)},
                     {std::string(words.length), length},
-                    {std::string(words.sequences), fmt::format("{}", sequences)},
+                    {std::string(words.sequences), fmt::format("{}", sequences * groups)},
                     {"users", fmt::format("{}", sequences)},
                     {"context", fmt::format("{}", load_.context)},
                     {"output", fmt::format("{}", load_.output)}};
     if (ranks.data > 1) {
       asked.values.emplace_back(words.data_parallel, fmt::format("{}", ranks.data));
       asked.values.emplace_back(words.expert_parallel, "on");
+      if (!words.expert_ranks.empty())
+        asked.values.emplace_back(words.expert_ranks, fmt::format("{}", ranks.gpus()));
     }
     if (!words.batched_tokens.empty())
       asked.values.emplace_back(words.batched_tokens, batched_tokens(at.gpu));
@@ -314,7 +317,8 @@ class ServePlans {
     row.command = {"memtape", "serve", asked.model};
     for (const auto& [name, value] : row.layout) {
       row.command.push_back("--" + name);
-      row.command.push_back(value);
+      const bool is_switch = name == engine.planned->expert_parallel && !engine.truths_follow;
+      if (!is_switch) row.command.push_back(value);
     }
     return row;
   }

@@ -94,6 +94,10 @@ struct PlannedServer {
   /// Ranks of attention with requests of their own, and the switch for whole experts on a rank; "":
   /// neither is planned.
   std::string_view data_parallel = {}, expert_parallel = {};
+  /// Ranks of attention are groups of the tensor parallel ranks, whose number counts all GPUs, as
+  /// the requests count those of all groups (SGLang); and the flag for the ranks of experts there.
+  bool groups_ranks = false;
+  std::string_view expert_ranks = {};
   std::string_view batched_tokens = {};       ///< the tokens of a step; "": the engine's own choice
   std::string_view program, model_flag = {};  ///< "": the model is a word without a flag
   std::string_view image, entry;  ///< a container, and the first words for its entry point
