@@ -98,6 +98,8 @@ std::span<const float> Kernels::row(std::string_view kind, std::string_view word
 
 Kernels::Kernels(const Machine& machine) : machine_(machine), witness_(witness_of(machine.gpu)) {
   measured_ = witness_ == machine.gpu;
+  const Result<Gpu> witness = find_gpu(witness_);
+  related_ = witness && witness->capability() / 10 == machine.capability / 10;
   constexpr std::array<std::string_view, 4> kTypes = {"bf16", "fp8", "fp8_block", "nvfp4"};
   for (std::size_t t = 0; t < kTypes.size(); ++t)
     for (std::size_t i = 0; i < kRowsOfGemm.size(); ++i) {

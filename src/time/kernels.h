@@ -48,6 +48,8 @@ class Kernels {
   /// The GPU whose measured kernels are used. It is not always the machine's own GPU.
   std::string_view witness() const { return witness_; }
   bool measured() const { return measured_; }
+  /// The witness is of the machine's architecture, if not its own GPU.
+  bool related() const { return related_; }
   const Machine& machine() const { return machine_; }
 
  private:
@@ -64,7 +66,7 @@ class Kernels {
 
   Machine machine_;
   std::string_view witness_;
-  bool measured_ = false;
+  bool measured_ = false, related_ = false;
   Table tables_[4];  ///< for bf16, fp8, fp8 in blocks and nvfp4
   std::span<const float> context_[3], latent_context_, generation_, latent_generation_;
   std::span<const float> experts_[2][6];  ///< balanced or not, and by dtype

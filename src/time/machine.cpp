@@ -57,6 +57,7 @@ double Machine::peak(Compute compute) const {
 Result<Machine> machine_of(const Gpu& gpu, const MachineOptions& options) {
   Machine m;
   m.gpu = gpu.id;
+  m.capability = gpu.capability();
   m.speeds = speeds_of(gpu.id);
   if (m.speeds.memory_gb_s <= 0 || (m.speeds.tflops_bf16 <= 0 && m.speeds.tflops_fp16 <= 0))
     return unsupported("no data sheet's speed is known for " + std::string(gpu.id), "--gpu",

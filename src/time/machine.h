@@ -27,6 +27,7 @@ double bytes_of(Compute compute);
 struct Machine {
   std::string gpu;  ///< "h100-80gb"
   GpuSpeeds speeds;
+  int capability = 0;              ///< 90: compute capability 9.0
   std::int64_t gpus_per_node = 8;  ///< the cards that share a host and its network cards
   std::int64_t domain = 8;         ///< the cards that NVLink joins, or PCIe if there is no NVLink
   double domain_bytes_per_second = 0;  ///< of one card, in one direction
