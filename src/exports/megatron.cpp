@@ -83,6 +83,20 @@ void add_run(Script& script, const Training& plan, Export& out) {
       "that is.");
 }
 
+Result<Export> with_adapters(const Training& plan, const Facts& facts, const Config& c,
+                             const megatron::Arguments& a) {
+  if (a.low_bits)
+    return unsupported("recipes with adapters have products in 16 bits", "--precision", "bf16");
+  return export_bridge(plan, facts, c,
+                       {.rank = a.lora->rank,
+                        .dropout = a.lora->dropout,
+                        .modules = a.lora->modules,
+                        .fuses_loss = a.cross_entropy_loss_fusion,
+                        .distributes_optimizer = a.use_distributed_optimizer,
+                        .float32_gradients = a.grad_reduce_in_fp32,
+                        .packs = a.micro_batch_size == 1});
+}
+
 }  // namespace
 
 Result<Export> export_megatron(const Training& plan, const Facts& facts) {
@@ -93,7 +107,7 @@ Result<Export> export_megatron(const Training& plan, const Facts& facts) {
   if (!arguments->pretrain_loop)
     return unsupported("is a loop of one's own, which no program of Megatron-LM is",
                        "--attention unfused", "leave it out: pretrain_gpt.py");
-  if (arguments->lora) return export_bridge(plan, facts, *c, *arguments);
+  if (arguments->lora) return with_adapters(plan, facts, *c, *arguments);
   Export out;
   Script script = begin_script(facts);
   script.comment("Before Blackwell: messages and products in the order in which they are queued.");

@@ -75,27 +75,24 @@ std::string_view recipe_of(std::string_view model) {
 }
 
 /// What recipes of adapters say otherwise.
-std::string adapter_overrides(const megatron::Arguments& a) {
-  const megatron::LoraTargets& lora = *a.lora;
+std::string adapter_overrides(const BridgeAdapters& a) {
   return fmt::format(
       "peft.dim={}\npeft.alpha={}\npeft.dropout={}\npeft.target_modules=[{}]\n"
       "model.cross_entropy_loss_fusion={}\noptimizer.use_distributed_optimizer={}\n"
       "ddp.grad_reduce_in_fp32={}\n",
-      lora.rank, 2 * lora.rank, lora.dropout, fmt::join(lora.modules, ","),
-      a.cross_entropy_loss_fusion, a.use_distributed_optimizer, a.grad_reduce_in_fp32);
+      a.rank, 2 * a.rank, a.dropout, fmt::join(a.modules, ","), a.fuses_loss,
+      a.distributes_optimizer, a.float32_gradients);
 }
 
 }  // namespace
 
 Result<Export> export_bridge(const Training& plan, const Facts& facts, const Config& c,
-                             const megatron::Arguments& arguments) {
+                             const BridgeAdapters& adapters) {
   const std::string_view recipe = recipe_of(plan.model);
   if (recipe.empty())
     return unsupported(
         fmt::format("Megatron-Bridge has no recipe with adapters for {}", plan.model), "--export",
         "--framework transformers or fsdp2");
-  if (arguments.low_bits)
-    return unsupported("recipes with adapters have products in 16 bits", "--precision", "bf16");
   Export out;
   Script script = begin_script(facts);
   start_torchrun(script, plan, out);
@@ -103,9 +100,9 @@ Result<Export> export_bridge(const Training& plan, const Facts& facts, const Con
   script.flag("--recipe", fmt::format("{}_peft_config", recipe));
   script.flag("--peft_scheme", "lora");
   script.flag("--dataset", "llm-finetune");
-  if (arguments.micro_batch_size == 1) script.flag("--packed_sequence");  // which asks for one
+  if (adapters.packs) script.flag("--packed_sequence");  // which asks for one
   script.flag("--seq_length", fmt::format("{}", plan.recipe.sequence_length));
-  const std::string overrides = bridge_overrides(c, plan).text + adapter_overrides(arguments);
+  const std::string overrides = bridge_overrides(c, plan).text + adapter_overrides(adapters);
   for (const std::string_view line : parts_between(overrides, '\n'))
     if (!line.empty() && !line.starts_with("dataset.sequence_length"))
       script.word(std::string(line));

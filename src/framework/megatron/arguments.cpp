@@ -431,7 +431,7 @@ Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) 
         fmt::format("how many micro-batches go through the {} stages is not said", a->pp), "--pp",
         fmt::format("--global-batch-size N, {} times micro-batches, or --gradient-accumulation N",
                     a->micro_batch_size * a->dp));
-  Result<std::optional<LoraTargets>> lora = lora_targets(recipe, a->tp);
+  Result<std::optional<LoraTargets>> lora = lora_targets(recipe.lora, *a);
   if (!lora) return tl::unexpected(lora.error());
   a->lora = std::move(*lora);
   if (a->transformer_engine) return a;

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/pointwise.h"
-#include "workload/train_recipe.h"
 
 namespace memtape::megatron {
 namespace {
@@ -29,10 +28,12 @@ LinearShape inner(const LinearShape& beside, std::int64_t in, std::int64_t out, 
 
 }  // namespace
 
-Result<std::optional<LoraTargets>> lora_targets(const TrainRecipe& recipe, std::int64_t tp) {
-  if (!recipe.lora) return std::nullopt;
-  const LoraRecipe& lora = *recipe.lora;
-  if (recipe.attention == AttentionChoice::eager)
+Result<std::optional<LoraTargets>> lora_targets(const std::optional<LoraRecipe>& asked,
+                                                const Arguments& a) {
+  if (!asked) return std::nullopt;
+  const LoraRecipe& lora = *asked;
+  const std::int64_t tp = a.tp;
+  if (!a.transformer_engine)
     return bad_input("Megatron-Bridge's adapters lie beside Transformer Engine's layers",
                      "--attention", "flash");
   LoraTargets targets{.rank = lora.rank, .dropout = lora.dropout};

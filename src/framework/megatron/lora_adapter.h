@@ -12,15 +12,13 @@
 
 #include "base/result.h"
 #include "framework/megatron/linear.h"
-
-namespace memtape {
-struct TrainRecipe;
-}
+#include "workload/lora_recipe.h"
 
 namespace memtape::megatron {
 
-/// What the recipe says of adapters, by Megatron's names of modules; all four where none is named.
-Result<std::optional<LoraTargets>> lora_targets(const TrainRecipe& recipe, std::int64_t tp);
+/// The adapters that are asked for, by Megatron's names of modules; all four where none is named.
+Result<std::optional<LoraTargets>> lora_targets(const std::optional<LoraRecipe>& asked,
+                                                const Arguments& a);
 
 /// Only adapters are trained (PEFT.freeze_model).
 void freeze_all_but_adapters(const nn::ModuleNode& root);
