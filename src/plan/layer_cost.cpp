@@ -50,12 +50,33 @@ int modules_of(std::string_view named, LayerCosts::Kind kind) {
 }  // namespace
 
 std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind, Load load) const {
-  const Sizes& s = c.sizes;
-  const auto [at, is_new] =
-      known_.try_emplace(Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing,
-                             modules_of(c.modules, kind), kind, load});
+  const auto [at, is_new] = known_.try_emplace(key_of(c, kind, load));
   if (is_new) at->second = measured(c, kind, load);
   return at->second;
+}
+
+void LayerCosts::measure(std::span<const Candidate> candidates, std::span<const Kind> kinds,
+                         const Workers& workers) const {
+  struct Wanted {
+    const Candidate* candidate;
+    Kind kind;
+    std::optional<LayerCost>* cost;
+  };
+  std::vector<Wanted> wanted;
+  for (const Candidate& c : candidates)
+    for (const Kind kind : kinds)
+      if (const auto [at, is_new] = known_.try_emplace(key_of(c, kind, Load::as_asked)); is_new)
+        wanted.push_back({&c, kind, &at->second});
+  if (wanted.empty()) return;
+  workers.share(wanted.size(), [&](std::size_t, std::size_t at) {
+    *wanted[at].cost = measured(*wanted[at].candidate, wanted[at].kind, Load::as_asked);
+  });
+}
+
+LayerCosts::Key LayerCosts::key_of(const Candidate& c, Kind kind, Load load) {
+  const Sizes& s = c.sizes;
+  return {s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, modules_of(c.modules, kind),
+          kind, load};
 }
 
 std::optional<LayerCost> LayerCosts::measured(const Candidate& c, Kind kind, Load load) const {

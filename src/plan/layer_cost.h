@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 
+#include "base/workers.h"
 #include "plan/space.h"
 
 namespace memtape::plan {
@@ -30,6 +32,9 @@ class LayerCosts {
   enum class Load : std::uint8_t { as_asked, twice };
   /// Nothing, if such layers cannot be told apart from the rest of the step.
   std::optional<LayerCost> of(const Candidate& candidate, Kind kind, Load load) const;
+  /// Measures side by side what is not known yet of layers that get as many tokens as is asked.
+  void measure(std::span<const Candidate> candidates, std::span<const Kind> kinds,
+               const Workers& workers) const;
 
  private:
   struct Key {
@@ -45,6 +50,7 @@ class LayerCosts {
     Bytes above = 0;  ///< the peak of the measured step over what stays for good
   };
 
+  static Key key_of(const Candidate& candidate, Kind kind, Load load);
   std::optional<LayerCost> measured(const Candidate& candidate, Kind kind, Load load) const;
   std::optional<Step> step(const Candidate& candidate, Kind kind, Load load,
                            std::int64_t layers) const;

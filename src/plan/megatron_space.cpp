@@ -160,6 +160,13 @@ class MegatronSpace : public Space {
     return fullest_stage(c, {.load = LayerCosts::Load::as_asked}).bytes;
   }
 
+  void prepare(std::span<const Candidate> candidates, const Workers& workers) const override {
+    std::vector<LayerCosts::Kind> kinds;
+    if (job_.facts.experts > 0) kinds.push_back(LayerCosts::Kind::experts);
+    if (job_.facts.expert_layers < job_.facts.layers) kinds.push_back(LayerCosts::Kind::dense);
+    costs_.measure(candidates, kinds, workers);
+  }
+
   std::optional<int> likely_stage(const Candidate& c) const override {
     return fullest_stage(c, {.load = LayerCosts::Load::as_asked}).stage;
   }

@@ -32,6 +32,8 @@ constexpr std::size_t kOfTight = 2;
 constexpr std::size_t kTimedAtOnce = 256;
 /// So many plans are answered at once.
 constexpr std::size_t kMostAhead = 4;
+/// Of so many the bounds are prepared at once.
+constexpr std::size_t kBoundedAtOnce = 16;
 /// And so many are looked through for them, since bounds take time, too.
 constexpr std::size_t kLookedThrough = 32;
 
@@ -183,6 +185,7 @@ class Search {
   void walk() {
     int at_tier = 0;
     std::size_t of_tier = 0, quota = options_.top;
+    std::size_t prepared = 0;
     while (const Entry* looked_at = next()) {
       const Entry& entry = *looked_at;
       if (options_.stopped()) {
@@ -196,6 +199,7 @@ class Search {
         tight_ = 0;
       }
       if (of_tier >= quota) continue;
+      if (prepared-- == 0) prepared = prepare_bounds(entry);
       const bool is_out = is_bounded_out(entry) || is_left_out(entry);
       answer_.bounded += is_out;
       if (is_out) note_out(entry);
@@ -203,6 +207,20 @@ class Search {
       if (fitting == 0) add_lighter(entry);
       of_tier += fitting;
     }
+  }
+
+  /// Of the entry and those that are looked at after it; says of how many.
+  std::size_t prepare_bounds(const Entry& entry) const {
+    if (options_.workers.count < 2) return 0;
+    std::map<const Field*, std::vector<Candidate>> next_ones;
+    Place place{next_, 0};
+    std::size_t after = 0;
+    for (const Entry* one = &entry; one && after < kBoundedAtOnce; one = take(place), ++after)
+      if (one->floor <= static_cast<double>(one->field->job->device_bytes))
+        next_ones[one->field].push_back(one->candidate);
+    for (const auto& [field, candidates] : next_ones)
+      field->space->prepare(candidates, options_.workers);
+    return after - 1;
   }
 
   /// Of the plans that would be better than the first that fits, and are not run, the one whose

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/workers.h"
 #include "ghost/session.h"
 #include "option/given.h"
 #include "plan/candidate.h"
@@ -65,6 +66,8 @@ class Space {
   virtual double floor(const Candidate& candidate) const = 0;
   /// The same bound from small runs, which take longer and give a tighter bound.
   virtual double close_floor(const Candidate& candidate) const { return floor(candidate); }
+  /// Does side by side what the small runs of these candidates are.
+  virtual void prepare(std::span<const Candidate>, const Workers&) const {}
   /// The stage of the pipeline that is likely the fullest, where that is known.
   virtual std::optional<int> likely_stage(const Candidate&) const { return {}; }
   /// A bound from small runs of where the bounds of what it needs end: if that is above the GPU's
