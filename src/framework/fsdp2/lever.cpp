@@ -4,7 +4,7 @@
 #include <string>
 
 #include "framework/fsdp2/options.h"
-#include "workload/train_recipe.h"
+#include "framework/torch/strategy.h"
 
 namespace memtape::fsdp2 {
 

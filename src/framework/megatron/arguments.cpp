@@ -12,6 +12,7 @@
 #include "framework/megatron/hybrid_arguments.h"
 #include "framework/megatron/layers_per_stage.h"
 #include "framework/megatron/lora_adapter.h"
+#include "framework/megatron/low_bits.h"
 #include "framework/megatron/shared_experts.h"
 #include "framework/megatron/transformers_model.h"
 #include "framework/megatron/vocabulary.h"
@@ -139,22 +140,6 @@ void read_environment(const Config& c, Arguments& a) {
       environment.text("CUBLAS_WORKSPACE_CONFIG", a.deterministic ? ":4096:8" : ""));
 }
 
-/// The products' numbers. attention.py (Megatron Core 0.16) has linear_proj save its original input
-/// under all recipes but delayed scaling.
-void read_products(const Config& c, Arguments& a) {
-  const bool eight = !c.text("fp8", "").empty(), four = !c.text("fp4", "").empty();
-  if (eight && four) c.fail("fp4", "must not be set beside fp8 (TransformerConfig.__post_init__)");
-  const std::string recipe = c.text("fp8_recipe", "delayed");
-  if (eight) a.low_bits = recipe == "mxfp8" ? LowBits::mxfp8 : LowBits::fp8;
-  if (four) a.low_bits = LowBits::nvfp4;
-  a.scales_blocks = four || (eight && (recipe == "mxfp8" || recipe == "blockwise"));
-  if (four && c.text("fp4_recipe", "nvfp4") != "nvfp4")
-    c.fail("fp4_recipe", "must be nvfp4: recipes of one's own are not modelled");
-  a.quantized_param_gather = (eight && c.boolean("fp8_param_gather", false)) ||
-                             (four && c.boolean("fp4_param_gather", false));
-  a.keeps_attended = four || (eight && recipe != "delayed");
-}
-
 void read_kernels(const Config& c, Arguments& a) {
   a.transformer_engine = c.text("transformer_impl", "transformer_engine") != "local" &&
                          c.texts("spec") != std::vector<std::string>{"local"};  // BERT's
@@ -165,7 +150,7 @@ void read_kernels(const Config& c, Arguments& a) {
                         : backend == "fused" ? AttentionBackend::fused
                                              : AttentionBackend::automatic;
   if (!a.transformer_engine) a.attention_backend = AttentionBackend::local;
-  if (a.transformer_engine) read_products(c, a);
+  if (a.transformer_engine) read_low_bits(c, a);
   a.tp_comm_overlap = a.transformer_engine && c.boolean("tp_comm_overlap", false);
   a.gradient_accumulation_fusion = c.boolean("gradient_accumulation_fusion", true);
   a.bias_activation_fusion = a.activation == Activation::swiglu

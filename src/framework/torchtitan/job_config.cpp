@@ -10,6 +10,7 @@
 #include "framework/torch_cp/options.h"
 #include "framework/torchtitan/parallel_dims.h"
 #include "model/type_of.h"
+#include "release/torchtitan_days.h"
 
 namespace memtape::torchtitan {
 namespace {
@@ -36,19 +37,10 @@ struct Said : JobConfig {
   bool names_day = false;
 };
 
-/// The days on which releases were made (the tags of its repository), the newest first. Those that
-/// nobody has read are taken to be as the newest known throughout.
-constexpr std::array kDaysOfReleases{
-    std::pair{Version{0, 2, 3}, kDefaultDay}, std::pair{Version{0, 2, 2}, Version{2026, 2, 20}},
-    std::pair{Version{0, 2, 1}, Version{2025, 12, 26}}, std::pair{Version{0, 2, 0}, kDefaultDay},
-    std::pair{Version{0, 1, 0}, Version{2025, 6, 18}}};
-
 /// What --strategy says, of the day that it names, else of that of the release.
 Said said_by(const TrainRecipe& recipe) {
   Said said = recipe.own.of<Said>();
-  if (said.names_day) return said;
-  for (const auto& [release, day] : kDaysOfReleases)
-    if ((said.day = day, release <= recipe.release.of(Package::torchtitan))) break;
+  if (!said.names_day) said.day = torchtitan_day(recipe.release.of(Package::torchtitan));
   return said;
 }
 

@@ -18,6 +18,7 @@
 #include "model/config.h"
 #include "option/given.h"
 #include "release/torchtitan_changes.h"
+#include "release/torchtitan_days.h"
 
 namespace memtape {
 struct TrainRecipe;
@@ -25,14 +26,11 @@ struct TrainRecipe;
 
 namespace memtape::torchtitan {
 
-/// The day of release 0.2.0, the newest that is known throughout.
-inline constexpr Version kDefaultDay{2025, 10, 31};
-
 enum class ActivationCheckpoint { none, full, layers, ops };
 enum class LossKind { cross_entropy, chunked };
 
 struct JobConfig {
-  Version day = kDefaultDay;  ///< the day of the checkout
+  Version day = kDefaultTitanDay;  ///< the day of the checkout
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
   std::int64_t checkpoint_every = 1;  ///< selective_ac_option as a number
   bool compiles_blocks = false, compiles_loss = false;
