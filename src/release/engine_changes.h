@@ -14,6 +14,12 @@ inline constexpr Change kVllmEngineIsV1{
     "batch is a whole prompt and whose graphs are not counted.",
     "vllm/envs.py:VLLM_USE_V1"};
 
+inline constexpr Change kVllmOffersV1{
+    Package::vllm,
+    {0, 7, 0},
+    "VLLM_USE_V1=1 asks for the V1 engine.",
+    "vllm/engine/arg_utils.py:EngineArgs._override_v1_engine_args of 0.7.0"};
+
 inline constexpr Change kVllmRunsV1OnEveryGpu{
     Package::vllm,
     {0, 10, 2},

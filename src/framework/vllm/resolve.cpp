@@ -20,6 +20,7 @@
 #include "model/config_overrides.h"
 #include "model/stored_dtype.h"
 #include "model/type_of.h"
+#include "release/early_engine_changes.h"
 #include "release/pooling_changes.h"
 #include "serving/engine_release.h"
 #include "serving/serve_gpus.h"
@@ -158,11 +159,14 @@ Result<double> utilization_of(const ServeOptions& options, const Release& releas
 }
 
 /// VllmConfig.use_v2_model_runner, but for stages that torchrun starts; VLLM_USE_V1=0 asks for the
-/// V0 engine.
+/// V0 engine, and =1 for the V1 engine where it is not the default yet.
 Runner runner_of(const ServeOptions& options, const Config& config, const Settings& s) {
   const Release& release = s.release;
   const Change& first = s.pooling ? changes::kVllmPoolsOnV1 : changes::kVllmEngineIsV1;
-  if (!release.has(first) || options.text("use-v1", "1") == "0") return Runner::v0;
+  const bool is_offered = release.has(changes::kVllmOffersV1) && !s.pooling;
+  const bool asks_for_v1 = is_offered && options.text("use-v1", "0") == "1";
+  if (options.text("use-v1", "1") == "0" || (!release.has(first) && !asks_for_v1))
+    return Runner::v0;
   if (s.device.traits.major < 8 && !release.has(changes::kVllmRunsV1OnEveryGpu)) return Runner::v0;
   if (const std::string* asked = options.find("use-v2-model-runner"))
     return *asked == "0" ? Runner::v1 : Runner::v2;
@@ -193,6 +197,10 @@ Result<void> read_batch(const ServeOptions& options, const Config& config, Setti
   if (!requests) return tl::unexpected(requests.error());
   s.max_num_batched_tokens = *tokens;
   s.samples_in_profile = !is_v0 || s.pooling || !v0.chunks;
+  if (!is_v0 && !s.pooling && !s.release.has(changes::kVllmV1Samples))
+    s.last_logits_in_profile = s.release.has(changes::kVllmV1ProfilesRequests)
+                                   ? Settings::LastLogits::of_requests
+                                   : Settings::LastLogits::of_all_tokens;
   s.max_num_seqs = *requests;
   // A default for the requests gives way to the tokens that were asked for, and the reverse.
   if (!options.has("max-num-seqs")) s.max_num_seqs = std::min(s.max_num_seqs, *tokens);

@@ -107,7 +107,10 @@ struct Settings {
   bool estimate_cuda_graphs = true;  ///< VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
   bool flashinfer = false;           ///< its kernels are installed or can be built
   Bytes attention_workspace = 0;     ///< of the attention backend, made with the first batch
-  bool samples_in_profile = true;    ///< the V0 engine's profile of chunked prefill does not (logs)
+  /// The logits with which the early V1 engine's profile run ends in place of a sampler.
+  enum class LastLogits { none, of_requests, of_all_tokens };
+  LastLogits last_logits_in_profile = LastLogits::none;
+  bool samples_in_profile = true;  ///< the V0 engine's profile of chunked prefill does not (logs)
   bool sglang_layers = false;  ///< SGLang's layers replace vLLM's where they hold something else
   OnlineScheme online = OnlineScheme::none;
   Bytes cpu_offload = 0;      ///< --cpu-offload-gb: weights that may lie in host memory

@@ -113,6 +113,11 @@ class Worker {
     }
     if (!is_v2_) runtime_.workspace.release();
     if (!sample_hidden_states.defined() || !settings_.samples_in_profile) return;
+    if (settings_.last_logits_in_profile != Settings::LastLogits::none) {
+      const bool of_all = settings_.last_logits_in_profile == Settings::LastLogits::of_all_tokens;
+      model_->compute_logits(of_all ? hidden_states : sample_hidden_states);
+      return;
+    }
     if (settings_.pooling)
       pool(hidden_states, requests);
     else if (is_v2_)
