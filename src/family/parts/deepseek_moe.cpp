@@ -26,7 +26,8 @@ constexpr std::int64_t kBestOfGroup = 2;
 DeepseekMoeConfig::DeepseekMoeConfig(const Config& c, const ModelOptions& options,
                                      const DecoderDefaults& defaults, const MoeDefaults& moe)
     : MoeConfig(c, options, defaults, moe),
-      first_k_dense_replace(c.count("first_k_dense_replace", 0)) {}
+      first_k_dense_replace(c.count("first_k_dense_replace", 0)),
+      shared_expert_size(moe_intermediate_size) {}
 
 void DeepseekMoeConfig::read_groups(const Config& c, std::int64_t default_groups,
                                     std::int64_t default_topk_group) {

@@ -18,6 +18,7 @@ struct DeepseekMoeConfig : MoeConfig {
 
   std::int64_t first_k_dense_replace;
   std::int64_t n_shared_experts = 1;
+  std::int64_t shared_expert_size;  ///< moe_intermediate_size, but for Dots 3
   std::int64_t n_group = 1,
                topk_group = 1;  ///< experts come in groups, of which a token sees the best
   bool limits_groups = false;
@@ -78,7 +79,7 @@ class DeepseekMoe : public nn::Module<DeepseekMoe<Router>> {
         experts_(scope / "experts", c),
         gate_(scope / "gate", c),
         shared_experts_(scope / "shared_experts",
-                        with_intermediate_size(c, c.moe_intermediate_size * c.n_shared_experts)) {}
+                        with_intermediate_size(c, c.shared_expert_size * c.n_shared_experts)) {}
 
   Tensor forward(const Tensor& residuals) {
     const Routing routing = gate_(residuals);

@@ -96,9 +96,8 @@ SparseAttention::SparseAttention(const nn::Scope& scope, const SparseAttentionCo
   if (has_indexer) indexer_.emplace(scope / "indexer", c);
 }
 
-/// The attention mask where it is open and the indexer's choice allows; `index_mask` outlives it.
-Tensor SparseAttention::mask_of(const Tensor& topk_indices, const Tensor& attention_mask,
-                                std::int64_t keys, Tensor& index_mask) const {
+Tensor mask_of_choice(const Tensor& topk_indices, const Tensor& attention_mask, std::int64_t keys,
+                      Tensor& index_mask) {
   {
     const Tensor ones = ghost::ones(topk_indices.sizes().leading().with(keys), DType::boolean);
     const Tensor as_long = topk_indices.to(DType::int64);
@@ -131,7 +130,7 @@ Tensor SparseAttention::forward(const Tensor& hidden_states, const Tensor& atten
     topk_indices =
         (*indexer_)(hidden_states, q_resid, position_embeddings, attention_mask.select(1, 0));
   Tensor index_mask;
-  const Tensor mask = mask_of(topk_indices, attention_mask, key_states.size(2), index_mask);
+  const Tensor mask = mask_of_choice(topk_indices, attention_mask, key_states.size(2), index_mask);
   const Tensor attn_output =
       attention_interface(call_, query_states, key_states, value_states, mask)
           .reshape(hidden_states.sizes().leading().with(-1))

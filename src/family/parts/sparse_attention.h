@@ -48,6 +48,11 @@ class Indexer : public nn::Module<Indexer> {
   nn::Linear weights_proj_;
 };
 
+/// The attention mask where it is open and the indexer's choice [B, S, topk] allows, for so many
+/// keys; `index_mask` outlives it.
+Tensor mask_of_choice(const Tensor& topk_indices, const Tensor& attention_mask, std::int64_t keys,
+                      Tensor& index_mask);
+
 /// DeepseekV32Attention, GlmMoeDsaAttention: without an indexer of its own, a layer takes the
 /// choice of the layer before.
 class SparseAttention : public nn::Module<SparseAttention> {
@@ -58,9 +63,6 @@ class SparseAttention : public nn::Module<SparseAttention> {
                  const CosSin& position_embeddings, Tensor& topk_indices);
 
  private:
-  Tensor mask_of(const Tensor& topk_indices, const Tensor& attention_mask, std::int64_t keys,
-                 Tensor& index_mask) const;
-
   AttentionCall call_;
   LatentProjections latent_;
   std::optional<Indexer> indexer_;
