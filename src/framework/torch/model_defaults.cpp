@@ -28,8 +28,8 @@ std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
   return positions > unused ? positions - unused : recipe.sequence_length;
 }
 
-/// Whether transformers of that release runs the model's attention through sdpa. Of models that are
-/// neither listed nor without it altogether, it always did.
+}  // namespace
+
 bool has_sdpa(const Config& config, const Release& release) {
   if (!release.has(changes::kTransformersTakesSdpa)) return false;
   const std::string type = config.text("model_type", "");
@@ -41,8 +41,6 @@ bool has_sdpa(const Config& config, const Release& release) {
   const family::FamilyFacts* const facts = family::facts_of(config);
   return !facts || facts->modeling.has_sdpa != family::Known::no;
 }
-
-}  // namespace
 
 TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_sequence_length)

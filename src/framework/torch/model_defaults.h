@@ -8,6 +8,10 @@
 
 namespace memtape::torch {
 
+/// Whether transformers of that release runs the model's attention through sdpa. Of models that are
+/// neither listed by release nor without it altogether, it always did.
+bool has_sdpa(const Config& config, const Release& release);
+
 /// If nobody names a length, it is at most as many tokens as the model has positions.
 TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
 /// If nobody names them, these are the modules that peft adapts in such a model.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "family/registry.h"
+#include "framework/torch/model_defaults.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
@@ -36,9 +37,8 @@ bool is_mamba(const Config& config) {
 
 family::AttentionImplementation attention_of(const Config& config, const GenerateRecipe& recipe) {
   if (recipe.attention == AttentionChoice::flash) return family::AttentionImplementation::flash;
-  const family::FamilyFacts* const facts = family::facts_of(config);
-  const bool is_eager = recipe.attention == AttentionChoice::eager ||
-                        (facts && facts->modeling.has_sdpa == Known::no);
+  const bool is_eager =
+      recipe.attention == AttentionChoice::eager || !torch::has_sdpa(config, recipe.release);
   return is_eager ? family::AttentionImplementation::eager : family::AttentionImplementation::sdpa;
 }
 
