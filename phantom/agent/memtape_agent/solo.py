@@ -101,6 +101,11 @@ def _objects(c10d):
     return (all_gather_object, gather_object, broadcast_object_list, scatter_object_list, send_object_list, recv_object_list)
 
 
+def _said(timeout):
+    """torch before 2.2 takes no None."""
+    return {} if timeout is None else {"timeout": timeout}
+
+
 def _start_alone(modules, c10d, LoneStore):
     """Groups on the host (gloo) become torch's own fake ones: a connection to another rank would never come."""
     from torch.testing._internal.distributed import fake_pg  # noqa: F401: registers the backend
@@ -114,10 +119,12 @@ def _start_alone(modules, c10d, LoneStore):
         import os
         world_size = world_size if world_size > 0 else int(os.environ["WORLD_SIZE"])
         rank = rank if rank >= 0 else int(os.environ["RANK"])
-        return start(alone(backend), None, timeout, world_size, rank, store or _lone(LoneStore), *args, **kwargs)
+        kwargs.update(_said(timeout), world_size=world_size, rank=rank, store=store or _lone(LoneStore))
+        return start(alone(backend), None, **kwargs, **dict(zip(("group_name", "pg_options", "device_id"), args)))
 
     @functools.wraps(group)
     def new_group(ranks=None, timeout=None, backend=None, *args, **kwargs):
-        return group(ranks, timeout, backend and alone(backend), *args, **kwargs)
+        kwargs.update(_said(timeout), backend=backend and alone(backend))
+        return group(ranks, **kwargs, **dict(zip(("pg_options", "use_local_synchronization"), args)))
     _put(modules, "init_process_group", init_process_group)
     _put(modules, "new_group", new_group)
