@@ -103,7 +103,10 @@ void add_low_rank(const std::string& name, Reading& reading) {
 }
 
 void add_factory_checkpointing(Reading& reading) {
-  if (reading.settings.on("disable_gradient_checkpointing")) return;
+  if (reading.settings.on("disable_gradient_checkpointing")) {
+    reading.translation.add("use_cache", "false");  // model/model_utils/kv_cache.py
+    return;
+  }
   reading.drop({"gradient_checkpointing", "gradient_checkpointing_kwargs"});
   reading.translation.add("gradient_checkpointing", "true");
   const bool reentrant = reading.settings.on("use_reentrant_gc", true);

@@ -91,6 +91,7 @@ struct TrainerRecipe {
   OptimArgs optim_args;                     ///< what it says beside numbers
   LowRankRecipe low_rank;                   ///< of galore_* and apollo_*
   bool use_reentrant = false;               ///< from gradient_checkpointing_kwargs
+  std::optional<bool> use_cache;            ///< if not set, what Trainer leaves or makes of it
   std::optional<std::int64_t> torch_empty_cache_steps;
   double label_smoothing_factor = 0.0;
   std::optional<double> neftune_noise_alpha;

@@ -48,9 +48,10 @@ bool makes_cache(const Config& config, const TrainRecipe& recipe) {
 bool trainer_makes_cache(const Config& config, const TrainRecipe& recipe) {
   const std::string model_type = type_of(config);
   const bool gemma = model_type.starts_with("gemma2") || model_type.starts_with("gemma3");
-  if (ghost::has(changes::kTrainerSetsUseCache) || trl_caches_nothing(recipe) ||
-      recipe.program.trains_preferences() || recipe.task == Task::image_text_to_text || gemma ||
-      !may_cache(config, recipe))
+  const bool uses_cache =
+      trainer_of(recipe).use_cache.value_or(!ghost::has(changes::kTrainerSetsUseCache));
+  if (!uses_cache || trl_caches_nothing(recipe) || recipe.program.trains_preferences() ||
+      recipe.task == Task::image_text_to_text || gemma || !may_cache(config, recipe))
     return false;
   return recipe.checkpointing == Checkpointing::none || caches_under_checkpointing(model_type);
 }

@@ -289,7 +289,7 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
 
     field("--torch_compile_backend", Text{}, {}, keep),
     field("--torch_compile_mode", Text{}, {}, keep),
-    field("--use_cache", Text{}, "false", keep),
+    field("--use_cache", OnOff{}, "false", to_trainer<&TrainerRecipe::use_cache>),
     field("--use_cpu", Text{}, "false", keep),
     field("--lr_scheduler_type", option::Choice{kSchedulerTypes}, "linear", pass),
     field("--report_to", Text{}, "none", check_report_to),
