@@ -47,8 +47,7 @@ void add_factory_lora(bool fp16, Reading& reading) {
   if (!bits) return;
   if (*bits != 4 && *bits != 8)
     settings.fail(*settings.find("quantization_bit"), "only 4 and 8 bits are modelled", "4");
-  // What is packed is stored in the type that is computed with, so that FSDP can flatten it
-  // (model/model_utils/quantization.py).
+  // Packed in the type that is computed with, for FSDP (model/model_utils/quantization.py).
   const std::string dtype = fp16 ? "float16" : "bfloat16";
   add_quantization({.bits = static_cast<int>(*bits),
                     .double_quant = settings.on("double_quantization", true),
@@ -103,10 +102,8 @@ void add_low_rank(const std::string& name, Reading& reading) {
 }
 
 void add_factory_checkpointing(Reading& reading) {
-  if (reading.settings.on("disable_gradient_checkpointing")) {
-    reading.translation.add("use_cache", "false");  // model/model_utils/kv_cache.py
-    return;
-  }
+  if (reading.settings.on("disable_gradient_checkpointing"))
+    return reading.translation.add("use_cache", "false");  // model/model_utils/kv_cache.py
   reading.drop({"gradient_checkpointing", "gradient_checkpointing_kwargs"});
   reading.translation.add("gradient_checkpointing", "true");
   const bool reentrant = reading.settings.on("use_reentrant_gc", true);
