@@ -25,6 +25,15 @@ constexpr const char* kMixture = R"({"model_type": "qwen3_moe", "hidden_size": 1
   "mlp_only_layers": [], "vocab_size": 32000, "max_position_embeddings": 16384,
   "rms_norm_eps": 1e-6, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})";
 
+/// Four layers of experts after two dense ones, latent attention, a shared expert.
+constexpr const char* kLatent = R"({"model_type": "deepseek_v3", "hidden_size": 1024,
+  "intermediate_size": 3072, "moe_intermediate_size": 512, "num_hidden_layers": 6,
+  "first_k_dense_replace": 2, "num_attention_heads": 8, "num_key_value_heads": 8,
+  "vocab_size": 32000, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1,
+  "n_group": 2, "topk_group": 1, "q_lora_rank": 256, "kv_lora_rank": 128,
+  "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 64,
+  "max_position_embeddings": 16384, "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16"})";
+
 struct SmallSpace {
   const char* framework;
   const char* config;
@@ -35,8 +44,10 @@ struct SmallSpace {
 
 std::string name_of(const testing::TestParamInfo<SmallSpace>& info) {
   std::string name = fmt::format("{}{}On{}With{}", info.param.framework,
-                                 info.param.config == kDense ? "" : "Mixture", info.param.gpus,
-                                 info.param.memory >> 20);
+                                 info.param.config == kDense    ? ""
+                                 : info.param.config == kLatent ? "Latent"
+                                                                : "Mixture",
+                                 info.param.gpus, info.param.memory >> 20);
   std::erase(name, '-');
   return name;
 }
@@ -163,6 +174,8 @@ INSTANTIATE_TEST_SUITE_P(All, SmallSpaces,
                          testing::Values(SmallSpace{"megatron-core", kDense, 4, 8, 8192, 6500_MB},
                                          SmallSpace{"megatron-core", kDense, 6, 12, 2048, 5000_MB},
                                          SmallSpace{"megatron-core", kMixture, 4, 8, 4096, 7000_MB},
+                                         SmallSpace{"megatron-core", kMixture, 6, 6, 2048, 5000_MB},
+                                         SmallSpace{"megatron-core", kLatent, 4, 4, 16384, 5000_MB},
                                          SmallSpace{"torchtitan", kDense, 8, 24, 8192, 6000_MB},
                                          SmallSpace{"fsdp2", kDense, 8, 48, 4096, 4000_MB},
                                          SmallSpace{"fsdp2", kDense, 6, 48, 4096, 16000_MB},
