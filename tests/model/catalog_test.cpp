@@ -53,10 +53,18 @@ TEST(Catalog, FindsModelsThatAreTheSame) {
   EXPECT_EQ(find_model("meta-llama-3.1-8b")->id, "meta-llama/Llama-3.1-8B");
 }
 
+TEST(Catalog, NamesModelsThatAreTheSameByTheirOwnIds) {
+  EXPECT_EQ(find_id("unsloth/llama-3.2-1b-instruct"), "unsloth/Llama-3.2-1B-Instruct");
+  EXPECT_EQ(find_id("meta-llama-3.1-8b"), "meta-llama/Meta-Llama-3.1-8B");  // the row's owner's
+  EXPECT_EQ(find_id("Llama-3.1-8B"), "meta-llama/Llama-3.1-8B");
+  EXPECT_EQ(find_id("zzz/zzz"), "");
+}
+
 TEST(Catalog, SuggestsTheNearest) {
-  EXPECT_EQ(model_suggestion("Llama-3.1-8BB"), "did you mean meta-llama/Llama-3.1-8B?");
+  EXPECT_EQ(model_suggestion("Llama-3.1-8BB"),
+            "did you mean meta-llama/Llama-3.1-8B? A config.json would do, too");
   EXPECT_EQ(model_suggestion("meta-lama/Llama-3.1-8B"), "did you mean meta-llama/Llama-3.1-8B?");
-  EXPECT_EQ(model_suggestion(std::string(100, '?')), "see memtape models");
+  EXPECT_EQ(model_suggestion(std::string(100, '?')), "a config.json would do; see memtape models");
 }
 
 }  // namespace

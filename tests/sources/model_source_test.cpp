@@ -159,7 +159,8 @@ TEST_F(ModelSourceTest, SaysWhatIsWrong) {
   EXPECT_THAT(complaint("./nothing.json"), HasSubstr("no such file or folder"));
   EXPECT_THAT(complaint(""), HasSubstr("MODEL: no such file or folder"));
   EXPECT_THAT(complaint("a/b/c"), HasSubstr("no such file or folder"));
-  EXPECT_THAT(complaint("Llama-3.1-8BB"), HasSubstr("(did you mean meta-llama/Llama-3.1-8B?)"));
+  EXPECT_THAT(complaint("Llama-3.1-8BB"),
+              HasSubstr("(did you mean meta-llama/Llama-3.1-8B? A config.json would do, too)"));
 }
 
 TEST_F(ModelSourceTest, AFolderNamedLikeAConfigIsAnError) {

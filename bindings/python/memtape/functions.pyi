@@ -21,7 +21,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     num_labels: Optional[int]  # classes of a classifier (the configuration's, else 2)
     gradient_accumulation: Optional[int]  # micro-batches per optimizer step (1)
     global_batch_size: Optional[int]  # sequences per optimizer step on all GPUs, in place of --gradient-accumulation
-    precision: Optional[Literal["fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8"]]  # what is computed in: fp32, bf16, fp16, amp-bf16, amp-fp16, fp8, mxfp8 (the framework's)
+    precision: Optional[Literal["fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8", "nvfp4"]]  # what is computed in: fp32, bf16, fp16, amp-bf16, amp-fp16, fp8, mxfp8, nvfp4 (the framework's)
     optimizer: Optional[str]  # adamw, adam, sgd, sgd-momentum, adagrad, rmsprop, adamax, nadam, adafactor, adafactor-hf; of Trainer those of its --optim, too, like adamw-8bit (the framework's)
     optimizer_impl: Optional[Literal["fused", "foreach", "for-loop"]]  # which of torch's implementations (the optimizer's)
     max_grad_norm: Optional[Union[float, Literal["none"]]]  # clip gradients to this norm (the framework's)
@@ -478,6 +478,9 @@ class ServeWithoutEngine(TypedDict, total=False):
     max_mamba_cache_size: Optional[Union[int, str]]  # slots of recurrent states
     mamba_ssm_dtype: Optional[str]  # of recurrent states
     json_model_override_args: Optional[Any]  # members of config.json in the place of its own
+    max_loras_per_batch: Optional[Union[int, str]]  # adapters that may run at a time (8)
+    lora_target_modules: Optional[str]  # the layers that adapters change, or all
+    lora_paths: Optional[Union[str, float, Sequence[Union[str, float]]]]  # 
     attention: Optional[Literal["eager", "sdpa", "kernels-community/vllm-flash-attn3"]]  # attention implementation; for GPT-OSS the kernel of the hub (sdpa)
     prompt_length: Optional[Union[int, str]]  # tokens of each prompt (512)
     max_new_tokens: Optional[Union[int, str]]  # tokens made for each (20)
@@ -529,7 +532,7 @@ class PlanTrainOptions(TypedDict, total=False):
     num_labels: Optional[Union[int, Sequence[int]]]  # classes of a classifier (the configuration's, else 2)
     gradient_accumulation: Optional[Union[int, Sequence[int]]]  # micro-batches per optimizer step (1)
     global_batch_size: Optional[Union[int, Sequence[int]]]  # sequences per optimizer step on all GPUs, in place of --gradient-accumulation
-    precision: Optional[Union[Literal["fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8"], Sequence[Literal["fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8"]]]]  # what is computed in: fp32, bf16, fp16, amp-bf16, amp-fp16, fp8, mxfp8 (the framework's)
+    precision: Optional[Union[Literal["fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8", "nvfp4"], Sequence[Literal["fp32", "bf16", "fp16", "amp-bf16", "amp-fp16", "fp8", "mxfp8", "nvfp4"]]]]  # what is computed in: fp32, bf16, fp16, amp-bf16, amp-fp16, fp8, mxfp8, nvfp4 (the framework's)
     optimizer: Optional[Union[str, Sequence[str]]]  # adamw, adam, sgd, sgd-momentum, adagrad, rmsprop, adamax, nadam, adafactor, adafactor-hf; of Trainer those of its --optim, too, like adamw-8bit (the framework's)
     optimizer_impl: Optional[Union[Literal["fused", "foreach", "for-loop"], Sequence[Literal["fused", "foreach", "for-loop"]]]]  # which of torch's implementations (the optimizer's)
     max_grad_norm: Optional[Union[Union[float, Literal["none"]], Sequence[Union[float, Literal["none"]]]]]  # clip gradients to this norm (the framework's)
