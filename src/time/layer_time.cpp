@@ -234,14 +234,13 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
   if (a.window > 0) seen = std::min(seen, layer_double(a.window));
   if (a.top_tokens > 0) seen = std::min(seen, layer_double(a.top_tokens));
   const double flops = 2 * z.tokens * heads * seen * (d + dv);
-  double seconds = 0;
+  double seconds = 0, launches = 1;
   if (s.flash_attention) {
     const double length = a.window > 0 ? std::min(whole, layer_double(a.window) * 4) : z.sequence;
     seconds = a.kind == LayerAttention::latent
                   ? kernels_.latent_context_attention(flops, length)
                   : kernels_.context_attention(flops, length, a.head_dim, s.flash_attention_2);
     t.backward.attention += kBackwardOfAttention * seconds;
-    t.forward.kernels += 1;
     t.backward.kernels += 3;
   } else {
     // Scores of all pairs go through memory: the product, scale and mask, softmax, dropout and its
@@ -250,12 +249,14 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
     seconds = 2 * flops / (kernels_.machine().peak(Compute::bf16) * 0.45) +
               kernels_.elementwise(scores * (s.fused ? 13 : 21));
     t.backward.attention += 2 * seconds;
-    t.forward.kernels += s.fused ? 4 : 8;
+    launches = s.fused ? 4 : 8;
     t.backward.kernels += s.fused ? 6 : 10;
   }
   t.forward.attention += seconds;
-  if (s.recompute.kind == Recompute::Kind::selective && s.recompute.core_attention)
-    t.recompute.attention += seconds;
+  t.forward.kernels += launches;
+  if (s.recompute.kind != Recompute::Kind::selective || !s.recompute.core_attention) return;
+  t.recompute.attention += seconds;
+  t.recompute.kernels += launches;
 }
 
 /// Ring attention: keys and values go round while the chunk before is worked on.
@@ -360,8 +361,10 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   // One kernel, or chunk, two clamps, sigmoid and three products with what autograd keeps of them.
   const double activations = kernels_.elementwise(picks * width * (m.clamps ? 50 : 6));
   t.forward.elementwise += activations;
-  if (s.recompute.kind == Recompute::Kind::selective && s.recompute.moe_act)
+  if (s.recompute.kind == Recompute::Kind::selective && s.recompute.moe_act) {
     t.recompute.elementwise += activations;
+    t.recompute.kernels += m.clamps ? 7 : 1;
+  }
   t.backward.elementwise += kernels_.elementwise(picks * width * (m.clamps ? 80 : 10));
   if (is_low(compute)) {
     t.forward.elementwise += kernels_.elementwise(picks * (z.hidden + width) * 4);
@@ -403,13 +406,16 @@ LayerTime LayerClock::layer(const LayerShape& l, const TrainSetup& s) const {
   if (makes_mlp_again) mlp.recompute = mlp.forward;
   t += mlp;
   if (r.kind == Recompute::Kind::full) t.recompute = t.forward;
-  if (makes_parts_again && r.norms)
+  if (makes_parts_again && r.norms) {
     t.recompute.elementwise += kernels_.elementwise(z.own_tokens * z.hidden * 2 * 4);
+    t.recompute.kernels += s.fused ? 2 : 12;
+  }
   if (makes_parts_again && r.mla_up && l.attention.kind == LayerAttention::latent) {
     const auto heads = layer_double(cut_layer(l.attention.heads, s.tp));
     const double width = heads * layer_double(l.attention.head_dim + l.attention.value_head_dim);
     t.recompute.gemm +=
         kernels_.gemm({z.tokens, width, layer_double(l.attention.kv_rank)}, s.compute);
+    t.recompute.kernels += z.is_low ? kOpsOfLowLinear : kOpsOfLinear;
   }
   for (Spent* spent : {&t.forward, &t.backward, &t.weights, &t.recompute})
     spent->elementwise += kLayerSlowdown * spent->hidden;
