@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "threads.h"
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #include <sys/mman.h>
@@ -22,7 +24,7 @@ std::uintptr_t heap_end() { return reinterpret_cast<std::uintptr_t>(sbrk(0)); }
 }  // namespace
 
 void prepare_heap() {
-  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_ARENA_MAX, static_cast<int>(threads().count));
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_TOP_PAD, static_cast<int>(kStep));
@@ -35,6 +37,7 @@ void prepare_heap() {
 }
 
 void give_back_what_is_freed() {
+  mallopt(M_ARENA_MAX, 1);
   constexpr int kLargeBlock = 1 << 17, kManyBlocks = 1 << 16, kUnused = 1 << 20;
   mallopt(M_MMAP_MAX, kManyBlocks);
   mallopt(M_MMAP_THRESHOLD, kLargeBlock);
