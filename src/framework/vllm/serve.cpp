@@ -198,6 +198,10 @@ void add_settings(ServeAnswer& answer, const Settings& s) {
       {"enforce_eager", s.enforce_eager ? "true" : "false"},
       {"enable_prefix_caching", s.prefix_caching ? "true" : "false"},
   };
+  if (s.pooling)  // what vLLM makes of the model, by its own flags
+    answer.workload.insert(answer.workload.begin() + 1,
+                           {{"runner", "\"pooling\""},
+                            {"convert", s.pooling->labels > 0 ? "\"classify\"" : "\"embed\""}});
   answer.mesh = {{"tensor_parallel_size", whole(s.parallel.tp)},
                  {"pipeline_parallel_size", whole(s.parallel.pp)},
                  {"data_parallel_size", whole(s.parallel.dp)},
