@@ -2,7 +2,6 @@
 // Dots 3 Note on text: latent attention with scaled latents, a norm on the one rotated key and a gate
 // for each head; layers see what an indexer chose, or slide with sizes of their own. Mirroring
 // transformers 5.24 models/dots3_note/modular_dots3_note.py.
-#include <array>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,8 +9,6 @@
 #include "family/caches/key_value_cache.h"
 #include "family/facts.h"
 #include "family/parts/sparse_attention.h"
-#include "ghost/autograd/node.h"
-#include "ghost/ops/copy_into.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 
@@ -126,26 +123,18 @@ class Dots3Attention : public nn::Module<Dots3Attention> {
   Tensor forward(const Tensor& hidden_states, const Tensor& given_mask,
                  const CosSin& position_embeddings) {
     const std::int64_t batch_size = hidden_states.size(0), seq_length = hidden_states.size(1);
-    const Dims query_shape{batch_size, seq_length, -1, qk_nope_head_dim_ + qk_rope_head_dim_};
-    Tensor q_resid = q_a_layernorm_(q_a_proj_(hidden_states));
+    Tensor q_resid = latent_.query_latent(hidden_states);
     q_resid = q_resid.mul(2.0);
-    const Tensor q_states = q_b_proj_(q_resid).view(query_shape).transpose(1, 2);
-    const std::array q_parts{qk_nope_head_dim_, qk_rope_head_dim_};
-    std::vector<Tensor> q = q_states.split(q_parts, -1);
+    LatentStates states = latent_.split(latent_.expand_queries(q_resid), hidden_states);
+    states.kv_nope = latent_.norm_latent(states.kv_nope.contiguous());
+    states.kv_nope = states.kv_nope.mul(2.0);
+    states.k_rot = states.k_rot.view({batch_size, 1, seq_length, states.k_rot.size(-1)});
+    states.k_rot = k_rope_only_layernorm_(states.k_rot);
+    rotate(states.q_rot, states.k_rot, position_embeddings);
+    KeyValueCache::update(states.kv_nope, states.k_rot);
 
-    const Tensor compressed_kv = kv_a_proj_with_mqa_(hidden_states);
-    const std::array kv_parts{kv_lora_rank_, qk_rope_head_dim_};
-    std::vector<Tensor> kv = compressed_kv.split(kv_parts, -1);
-    Tensor k_pass =
-        kv_a_layernorm_(kv[0].contiguous()).view({batch_size, 1, seq_length, kv_lora_rank_});
-    k_pass = k_pass.mul(2.0);
-    Tensor k_rot = std::move(kv[1]).view({batch_size, 1, seq_length, qk_rope_head_dim_});
-    k_rot = k_rope_only_layernorm_(k_rot);
-    rotate(q[1], k_rot, position_embeddings);
-    KeyValueCache::update(k_pass, k_rot);
-
-    const Tensor query_states = ghost::cat({q[0], q[1]}, -1);
-    const auto [key_states, value_states] = expand_kv(k_pass, k_rot);
+    const Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
+    const auto [key_states, value_states] = latent_.expand_kv(states.kv_nope, states.k_rot);
     Tensor attention_mask = given_mask, topk_indices, index_mask;
     if (indexer_) {
       topk_indices =
@@ -158,28 +147,14 @@ class Dots3Attention : public nn::Module<Dots3Attention> {
     const Tensor gate = g_proj_(hidden_states).view({batch_size, seq_length, -1, 1});
     attn_output = attn_output.mul(ghost::sigmoid(gate));
     attn_output = attn_output.reshape({batch_size, seq_length, -1});
-    attn_output = o_proj_(attn_output);
-    return attn_output;
+    return latent_.project_output(attn_output);
   }
 
  private:
   Dots3Attention(const nn::Scope& scope, const SparseAttentionConfig& c, bool has_indexer)
       : Module(scope),
         call_(attention_call(c)),
-        kv_lora_rank_(c.kv_lora_rank),
-        qk_nope_head_dim_(c.qk_nope_head_dim),
-        qk_rope_head_dim_(c.qk_rope_head_dim),
-        v_head_dim_(c.v_head_dim),
-        q_a_proj_(scope / "q_a_proj", c.hidden_size, *c.q_lora_rank, c.qkv_bias),
-        q_a_layernorm_(scope / "q_a_layernorm", *c.q_lora_rank),
-        q_b_proj_(scope / "q_b_proj", *c.q_lora_rank, c.num_attention_heads * c.qk_head_dim(),
-                  false),
-        kv_a_proj_with_mqa_(scope / "kv_a_proj_with_mqa", c.hidden_size,
-                            c.kv_lora_rank + c.qk_rope_head_dim, c.qkv_bias),
-        kv_a_layernorm_(scope / "kv_a_layernorm", c.kv_lora_rank),
-        kv_b_proj_(scope / "kv_b_proj", c.kv_lora_rank,
-                   c.num_attention_heads * (c.qk_nope_head_dim + c.v_head_dim), false),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.v_head_dim, c.hidden_size, c.o_bias),
+        latent_(scope, c),
         k_rope_only_layernorm_(scope / "k_rope_only_layernorm", c.qk_rope_head_dim),
         g_proj_(scope / "g_proj", c.hidden_size, c.num_attention_heads, false) {
     if (has_indexer) indexer_.emplace(scope / "indexer", c);
@@ -194,33 +169,8 @@ class Dots3Attention : public nn::Module<Dots3Attention> {
     k_rot = std::move(k);
   }
 
-  std::pair<Tensor, Tensor> expand_kv(const Tensor& latent, const Tensor& given_k_rot) {
-    const std::int64_t qk_head_dim = qk_nope_head_dim_ + qk_rope_head_dim_;
-    const Tensor kv_nope =
-        kv_b_proj_(latent)
-            .view({latent.size(0), latent.size(2), -1, qk_nope_head_dim_ + v_head_dim_})
-            .transpose(1, 2);
-    const std::array parts{qk_nope_head_dim_, v_head_dim_};
-    std::vector<Tensor> split = kv_nope.split(parts, -1);
-    const Tensor k_rot = given_k_rot.expand(
-        {given_k_rot.size(0), kv_nope.size(1), given_k_rot.size(2), qk_rope_head_dim_});
-    Tensor key_states;
-    {
-      const ghost::Op op("new_empty", {});
-      key_states = ghost::empty(kv_nope.sizes().leading().with(qk_head_dim), kv_nope.dtype());
-    }
-    ghost::copy_into_last(key_states, 0, qk_nope_head_dim_, split[0]);
-    ghost::copy_into_last(key_states, qk_nope_head_dim_, qk_head_dim, k_rot);
-    return {std::move(key_states), std::move(split[1])};
-  }
-
   AttentionCall call_;
-  std::int64_t kv_lora_rank_, qk_nope_head_dim_, qk_rope_head_dim_, v_head_dim_;
-  nn::Linear q_a_proj_;
-  LlamaRMSNorm q_a_layernorm_;
-  nn::Linear q_b_proj_, kv_a_proj_with_mqa_;
-  LlamaRMSNorm kv_a_layernorm_;
-  nn::Linear kv_b_proj_, o_proj_;
+  LatentProjections latent_;
   LlamaRMSNorm k_rope_only_layernorm_;
   nn::Linear g_proj_;
   std::optional<Indexer> indexer_;

@@ -75,16 +75,26 @@ Tensor LatentProjections::queries(const Tensor& hidden_states) {
   return q_proj_ ? (*q_proj_)(hidden_states) : (*q_b_proj_)(query_latent(hidden_states));
 }
 
-LatentStates LatentProjections::project(const In& queries, const Tensor& hidden_states) {
-  const std::int64_t batch_size = hidden_states.size(0), seq_length = hidden_states.size(1);
+LatentStates LatentProjections::split(const In& queries, const Tensor& hidden_states) {
   LatentStates s;
-  s.q_states = queries->view({batch_size, seq_length, -1, qk_nope_head_dim_ + qk_rope_head_dim_})
+  s.q_states = queries
+                   ->view({hidden_states.size(0), hidden_states.size(1), -1,
+                           qk_nope_head_dim_ + qk_rope_head_dim_})
                    .transpose(1, 2);
   std::tie(s.q_pass, s.q_rot) = split_last(s.q_states, qk_nope_head_dim_, qk_rope_head_dim_);
   s.compressed_kv = (*kv_a_proj_with_mqa_)(hidden_states);
   std::tie(s.kv_nope, s.k_rot) = split_last(s.compressed_kv, kv_lora_rank_, qk_rope_head_dim_);
-  s.kv_nope = (*kv_a_layernorm_)(s.kv_nope).view({batch_size, 1, seq_length, kv_lora_rank_});
-  s.k_rot = s.k_rot.view({batch_size, 1, seq_length, qk_rope_head_dim_});
+  return s;
+}
+
+Tensor LatentProjections::norm_latent(const Tensor& latent) {
+  return (*kv_a_layernorm_)(latent).view({latent.size(0), 1, latent.size(1), kv_lora_rank_});
+}
+
+LatentStates LatentProjections::project(const In& queries, const Tensor& hidden_states) {
+  LatentStates s = split(queries, hidden_states);
+  s.kv_nope = norm_latent(s.kv_nope);
+  s.k_rot = s.k_rot.view({hidden_states.size(0), 1, hidden_states.size(1), qk_rope_head_dim_});
   return s;
 }
 

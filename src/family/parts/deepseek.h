@@ -51,6 +51,10 @@ class LatentProjections {
   Tensor expand_queries(const Tensor& latent) { return (*q_b_proj_)(latent); }
 
   LatentStates project(const In& queries, const Tensor& hidden_states);
+  /// What project makes before the norm: the latent and the one k as [B, S, R].
+  LatentStates split(const In& queries, const Tensor& hidden_states);
+  /// The norm of the latent, [B, S, R] to [B, 1, S, R].
+  Tensor norm_latent(const Tensor& latent);
   ExpandedLatent expand(const In& latent, std::int64_t seq_length);
   /// Keys and values as they were made before kLatentIsCached, of what was expanded first.
   static std::pair<Tensor, Tensor> joined(const ExpandedLatent& heads, const Tensor& k_rot);
