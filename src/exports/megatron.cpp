@@ -38,7 +38,7 @@ bool add_flag(Script& script, const Config& c, const std::string& key) {
   const auto* row = argument(key, [](const Flag& a) { return a.arity != Arity::none; });
   if (!row) return false;
   if (!json.starts_with('[')) {
-    script.flag(row->name, bridge_text(c, key));
+    script.flag(row->name, word_of(c, key));
     return true;
   }
   script.flag(row->name);

@@ -39,30 +39,6 @@ constexpr auto kBridge = std::to_array<MegatronName>(
      {"overlap_grad_reduce", "ddp.overlap_grad_reduce"},
      {"overlap_param_gather", "ddp.overlap_param_gather"}});
 
-}  // namespace
-
-File bridge_overrides(const Config& c, const Training& plan) {
-  std::string text;
-  for (const auto& [attribute, field] : kBridge) {
-    if (!c.has(attribute)) continue;
-    const bool is_one_chunk =
-        attribute == "num_virtual_stages_per_pipeline_rank" && c.json(attribute) == "1";
-    text += fmt::format("{}={}\n", field,
-                        is_one_chunk ? "null" : bridge_text(c, std::string(attribute)));
-  }
-  text += fmt::format("dataset.sequence_length={}\n", plan.recipe.sequence_length);
-  if (const auto batch = said(plan.options, "global-batch-size"))
-    text += fmt::format("train.global_batch_size={}\n", *batch);
-  return {.name = "bridge_overrides.txt", .text = std::move(text)};
-}
-
-std::string bridge_text(const Config& c, const std::string& key) {
-  const std::string json = c.json(key);
-  return json.starts_with('"') ? c.text(key) : json;
-}
-
-namespace {
-
 /// "llama31_8b"; "" where there is no recipe for the model.
 std::string_view recipe_of(std::string_view model) {
   for (const std::string_view ending : {"", "-Instruct", "-Base"}) {
@@ -85,6 +61,21 @@ std::string adapter_overrides(const BridgeAdapters& a) {
 }
 
 }  // namespace
+
+File bridge_overrides(const Config& c, const Training& plan) {
+  std::string text;
+  for (const auto& [attribute, field] : kBridge) {
+    if (!c.has(attribute)) continue;
+    const bool is_one_chunk =
+        attribute == "num_virtual_stages_per_pipeline_rank" && c.json(attribute) == "1";
+    text +=
+        fmt::format("{}={}\n", field, is_one_chunk ? "null" : word_of(c, std::string(attribute)));
+  }
+  text += fmt::format("dataset.sequence_length={}\n", plan.recipe.sequence_length);
+  if (const auto batch = said(plan.options, "global-batch-size"))
+    text += fmt::format("train.global_batch_size={}\n", *batch);
+  return {.name = "bridge_overrides.txt", .text = std::move(text)};
+}
 
 Result<Export> export_bridge(const Training& plan, const Facts& facts, const Config& c,
                              const BridgeAdapters& adapters) {

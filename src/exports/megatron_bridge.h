@@ -12,9 +12,6 @@
 
 namespace memtape::exports {
 
-/// A value as a word: a text without its quotes.
-std::string bridge_text(const Config& c, const std::string& key);
-
 /// A line for each field of ConfigContainer.
 File bridge_overrides(const Config& c, const Training& plan);
 

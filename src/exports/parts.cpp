@@ -15,6 +15,11 @@ std::optional<std::string> said(const NamedValues& options, std::string_view nam
   return last;
 }
 
+std::string word_of(const Config& c, const std::string& key) {
+  const std::string json = c.json(key);
+  return json.starts_with('"') ? c.text(key) : json;
+}
+
 bool is_of_question(std::string_view option) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"gpu", "gpu-memory-bytes", "context-bytes", "driver-placement", "with", "requirements",

@@ -4,12 +4,16 @@
 
 #include "exports/export.h"
 #include "exports/script.h"
+#include "model/config.h"
 #include "option/given.h"
 
 namespace memtape::exports {
 
 /// The last value of an option, or nothing if nobody set it.
 std::optional<std::string> said(const NamedValues& options, std::string_view name);
+
+/// A value as a word of a command line: a text without its quotes.
+std::string word_of(const Config& c, const std::string& key);
 
 /// Whether an option belongs to the machine that is asked about, and not to the program.
 bool is_of_question(std::string_view option);
