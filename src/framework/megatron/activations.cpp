@@ -146,6 +146,10 @@ Tensor fused_gelu(const Tensor& x, const Tensor& bias) {
 
 }  // namespace
 
+std::int64_t gate_factor(const Arguments& a) {
+  return a.activation == Activation::swiglu || a.activation == Activation::quick_geglu ? 2 : 1;
+}
+
 Tensor activation(const Arguments& a, const Tensor& x, const Tensor& bias) {
   if (a.activation == Activation::gelu && a.bias_activation_fusion) return fused_gelu(x, bias);
   const Tensor sum = bias.defined() ? x.add(bias) : x;

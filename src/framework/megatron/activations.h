@@ -4,6 +4,8 @@
 // nothing in between (megatron/core/fusions).
 #pragma once
 
+#include <cstdint>
+
 #include "framework/megatron/arguments.h"
 #include "framework/megatron/function.h"
 
@@ -13,6 +15,9 @@ namespace memtape::megatron {
 /// inside of swiglu's kernel (weighted_bias_swiglu) or after it.
 Tensor weighted_activation(const Arguments& a, const Tensor& x, const Tensor& bias,
                            const Tensor& weights);
+
+/// How many times its width an MLP's first product makes: twice where a gate is beside it.
+std::int64_t gate_factor(const Arguments& a);
 
 /// The MLP's activation of [.., 2f] (gated) or [.., f]. `bias` may be undefined.
 Tensor activation(const Arguments& a, const Tensor& x, const Tensor& bias);

@@ -11,8 +11,7 @@ namespace memtape::megatron {
 
 Experts::Experts(const nn::Scope& scope, Rank& rank) : rank_(rank) {
   const Arguments& a = rank.a;
-  const bool gated = a.activation == Activation::swiglu || a.activation == Activation::quick_geglu;
-  const std::int64_t gate = gated ? 2 : 1;
+  const std::int64_t gate = gate_factor(a);
   const bool grouped = a.moe.grouped_gemm && a.transformer_engine;
   for (std::int64_t i = 0; i < a.moe.num_experts / a.ep; ++i) {
     const nn::Scope expert = scope / i;

@@ -9,10 +9,6 @@
 namespace memtape::megatron {
 namespace {
 
-std::int64_t gate_factor(const Arguments& a) {
-  return a.activation == Activation::swiglu || a.activation == Activation::quick_geglu ? 2 : 1;
-}
-
 /// Whether the norm before a product is part of it (TELayerNormColumnParallelLinear).
 bool norm_is_fused(const Arguments& a) { return a.transformer_engine; }
 
