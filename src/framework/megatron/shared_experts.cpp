@@ -47,7 +47,7 @@ SharedExperts::SharedExperts(const nn::Scope& scope, Rank& rank) : rank_(rank) {
   const Arguments& a = rank.a;
   const bool overlaps = a.moe.shared_overlap;
   const std::int64_t width = a.moe.shared_expert_size;
-  const std::int64_t gate = a.activation == Activation::swiglu ? 2 : 1;
+  const std::int64_t gate = gate_factor(a);
   if (a.moe.shared_gate) gate_ = scope.parameter("gate_weight", {1, a.hidden_size});
   fc1_ = std::make_unique<Linear>(
       scope / "linear_fc1", rank,
