@@ -122,4 +122,19 @@ inline constexpr Change kEsmSharesItsRope{
     "step. They do not in 5.5.4.",
     "models/esm/modeling_esm.py:EsmRotaryEmbedding"};
 
+inline constexpr Change kDebertaDropsPlainly{
+    Package::transformers,
+    {4, 47, 0},
+    "DeBERTa drops and takes the softmax by torch's own functions; before, by functions of its "
+    "own, whose backward fills by a mask once more, and whose softmax keeps no masked scores. Its "
+    "second generation scripts its buckets since. They do not in 4.46.3.",
+    "models/deberta_v2/modeling_deberta_v2.py:StableDropout, XSoftmax, make_log_bucket_position"};
+
+inline constexpr Change kDebertaAddsEmbeddingsOutOfPlace{
+    Package::transformers,
+    {4, 49, 0},
+    "DeBERTa's embeddings of positions and token types are added out of place; before, into those "
+    "of the words. They are not in 4.48.3.",
+    "models/deberta_v2/modeling_deberta_v2.py:DebertaV2Embeddings.forward"};
+
 }  // namespace memtape::changes

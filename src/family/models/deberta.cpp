@@ -24,6 +24,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/view_in_place.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -54,28 +55,6 @@ class DebertaLayerNorm : public nn::Module<DebertaLayerNorm> {
 
  private:
   Tensor weight_, bias_;
-};
-
-/// DebertaSelfOutput, DebertaOutput.
-class DebertaOutput : public nn::Module<DebertaOutput> {
- public:
-  DebertaOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& c)
-      : Module(scope),
-        dense_(scope / "dense", in_features, c.hidden_size),
-        layer_norm_(scope / "LayerNorm", c.hidden_size),
-        dropout_(scope / "dropout", c.hidden_dropout_prob) {}
-
-  Tensor forward(const Tensor& x, const Tensor& input_tensor) {
-    Tensor hidden_states = dense_(x);
-    hidden_states = dropout_(hidden_states);
-    hidden_states = layer_norm_(hidden_states.add(input_tensor));
-    return hidden_states;
-  }
-
- private:
-  nn::Linear dense_;
-  DebertaLayerNorm layer_norm_;
-  nn::Dropout dropout_;
 };
 
 /// masked_fill(..., torch.finfo(query_layer.dtype).min) of scores that are narrower than the
@@ -112,18 +91,17 @@ class DebertaSelfAttention : public nn::Module<DebertaSelfAttention> {
     Tensor attention_scores = query_layer.matmul(key_layer.transpose(-1, -2));
     Tensor rel_embeddings, rel_att;
     if (config_.relative_attention) {
-      rel_embeddings = ghost::dropout(given_rel_embeddings, config_.hidden_dropout_prob);
+      rel_embeddings = deberta_dropout(given_rel_embeddings, config_.hidden_dropout_prob);
       rel_att = disentangled_att_bias(query_layer, key_layer, relative_pos, rel_embeddings);
     }
     attention_scores =
         rel_att.defined() ? attention_scores.add(rel_att) : attention_scores.add(0.0);
-    if (attention_scores.dtype() != query_layer.dtype()) refuse_autocast();
-    const Tensor attention_mask = given_mask.to(DType::boolean);
-    attention_scores =
-        ghost::masked_fill(attention_scores, ghost::bitwise_not(attention_mask), ghost::kLowest);
-    Tensor attention_probs =
-        ghost::softmax(attention_scores, ghost::reduction_dtype(attention_scores));
-    attention_probs = ghost::dropout(attention_probs, config_.attention_probs_dropout_prob);
+    if (attention_scores.dtype() != query_layer.dtype() &&
+        ghost::has(changes::kDebertaDropsPlainly))
+      refuse_autocast();
+    Tensor attention_mask = given_mask;
+    Tensor attention_probs = deberta_softmax(attention_scores, attention_mask);
+    attention_probs = deberta_dropout(attention_probs, config_.attention_probs_dropout_prob);
     Tensor context_layer = attention_probs.matmul(value_layer);
     context_layer = context_layer.permute({0, 2, 1, 3}).contiguous();
     return context_layer.view(hidden_states.sizes());
@@ -213,7 +191,7 @@ class DebertaEncoder : public nn::Module<DebertaEncoder> {
   }
 
  private:
-  nn::ModuleList<DebertaLayer<DebertaSelfAttention, DebertaOutput>> layer_;
+  nn::ModuleList<DebertaLayer<DebertaSelfAttention, DebertaOutput<DebertaLayerNorm>>> layer_;
   std::optional<nn::Embedding> rel_embeddings_;
 };
 

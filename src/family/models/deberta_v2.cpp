@@ -26,6 +26,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/unary.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -77,12 +78,35 @@ Tensor make_log_bucket_position(const Tensor& relative_pos) {
   return ghost::where(is_near, exact, logarithmic);
 }
 
+/// make_log_bucket_position before kDebertaDropsPlainly, as Python runs it: its names live until it
+/// returns.
+Tensor make_log_bucket_position_in_python(const Tensor& relative_pos) {
+  const Tensor sign = ghost::sign(relative_pos);
+  Tensor abs_pos;
+  {
+    Tensor is_near = ghost::lt(relative_pos, ghost::kLimit);
+    is_near = ghost::bitwise_and(std::move(is_near), ghost::gt(relative_pos, -ghost::kLimit));
+    const Tensor nearest = ghost::zeros({}, relative_pos.dtype());
+    const Tensor distance = ghost::abs(relative_pos);
+    abs_pos = ghost::where(is_near, nearest, distance);
+  }
+  Tensor log_pos = ghost::log(abs_pos.div(2.0)).div(2.0).mul(2.0);
+  log_pos = ghost::ceil(std::move(log_pos)).add(2.0);
+  const Tensor is_near = ghost::le(abs_pos, ghost::kLimit);
+  const Tensor exact = relative_pos.to(log_pos.dtype());
+  const Tensor logarithmic = log_pos.mul(sign);
+  return ghost::where(is_near, exact, logarithmic);
+}
+
 /// [1, S, S] int64.
 Tensor build_relative_position(std::int64_t size, bool in_buckets) {
   const Tensor q_ids = ghost::arange(size, DType::int64);
   const Tensor k_ids = ghost::arange(size, DType::int64);
   Tensor rel_pos_ids = q_ids.unsqueeze(1).sub(k_ids.unsqueeze(0));
-  if (in_buckets) rel_pos_ids = make_log_bucket_position(rel_pos_ids);
+  if (in_buckets)
+    rel_pos_ids = ghost::has(changes::kDebertaDropsPlainly)
+                      ? make_log_bucket_position(rel_pos_ids)
+                      : make_log_bucket_position_in_python(rel_pos_ids);
   return rel_pos_ids.to(DType::int64).unsqueeze(0);
 }
 
@@ -108,18 +132,15 @@ class DisentangledSelfAttention : public nn::Module<DisentangledSelfAttention> {
     Tensor attention_scores = ghost::bmm(query_layer, key_layer.transpose(-1, -2).div(2.0));
     Tensor rel_embeddings = given_rel_embeddings, rel_att;
     if (config_.relative_attention) {
-      rel_embeddings = ghost::dropout(rel_embeddings, config_.hidden_dropout_prob);
+      rel_embeddings = deberta_dropout(rel_embeddings, config_.hidden_dropout_prob);
       rel_att = disentangled_attention_bias(query_layer, key_layer, relative_pos, rel_embeddings);
     }
     if (rel_att.defined()) attention_scores = attention_scores.add(rel_att);
     const std::int64_t length = attention_scores.size(-1);
     attention_scores = attention_scores.view({-1, heads, length, length});
-    const Tensor attention_mask = given_mask.to(DType::boolean);
-    attention_scores =
-        ghost::masked_fill(attention_scores, ghost::bitwise_not(attention_mask), ghost::kLowest);
-    Tensor attention_probs =
-        ghost::softmax(attention_scores, ghost::reduction_dtype(attention_scores));
-    attention_probs = ghost::dropout(attention_probs, config_.attention_probs_dropout_prob);
+    Tensor attention_mask = given_mask;
+    Tensor attention_probs = deberta_softmax(attention_scores, attention_mask);
+    attention_probs = deberta_dropout(attention_probs, config_.attention_probs_dropout_prob);
     Tensor context_layer = ghost::bmm(attention_probs.view({-1, length, length}), value_layer);
     context_layer = context_layer.view({-1, heads, length, config_.head_size()})
                         .permute({0, 2, 1, 3})
@@ -214,7 +235,7 @@ class DebertaV2Encoder : public nn::Module<DebertaV2Encoder> {
 
  private:
   DebertaV2Config config_;
-  nn::ModuleList<DebertaLayer<DisentangledSelfAttention, BertOutput>> layer_;
+  nn::ModuleList<DebertaLayer<DisentangledSelfAttention, DebertaOutput<nn::LayerNorm>>> layer_;
   std::optional<nn::Embedding> rel_embeddings_;
   std::optional<nn::LayerNorm> layer_norm_;
 };

@@ -6,8 +6,11 @@
 #include <optional>
 
 #include "family/parts/bert_encoder.h"
+#include "family/parts/deberta_dropout.h"
 #include "family/parts/position_ids.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 
@@ -51,10 +54,10 @@ class DebertaEmbeddings : public nn::Module<DebertaEmbeddings<Norm>> {
     const Tensor position_embeddings = position_embeddings_ ? (*position_embeddings_)(position_ids)
                                                             : ghost::zeros_like(inputs_embeds);
     Tensor embeddings = inputs_embeds, token_type_embeddings;
-    if (position_embeddings_) embeddings = embeddings.add(position_embeddings);
+    if (position_embeddings_) add_to(embeddings, position_embeddings);
     if (token_type_embeddings_) {
       token_type_embeddings = (*token_type_embeddings_)(token_type_ids);
-      embeddings = embeddings.add(token_type_embeddings);
+      add_to(embeddings, token_type_embeddings);
     }
     embeddings = (*layer_norm_)(embeddings);
     const Tensor mask = given_mask.unsqueeze(2).to(embeddings.dtype());
@@ -66,9 +69,16 @@ class DebertaEmbeddings : public nn::Module<DebertaEmbeddings<Norm>> {
   nn::Embedding word_embeddings;
 
  private:
+  static void add_to(Tensor& embeddings, const Tensor& further) {
+    if (ghost::has(changes::kDebertaAddsEmbeddingsOutOfPlace))
+      embeddings = embeddings.add(further);
+    else
+      ghost::add_(embeddings, further);
+  }
+
   std::optional<nn::Embedding> position_embeddings_, token_type_embeddings_;
   std::optional<Norm> layer_norm_;
-  std::optional<nn::Dropout> dropout_;
+  std::optional<DebertaDropout> dropout_;
   std::optional<PositionIds> position_ids_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "family/parts/activations.h"
 #include "family/parts/bert_encoder.h"
+#include "family/parts/deberta_dropout.h"
 #include "family/parts/encoder_classifier.h"
 
 namespace memtape::family {
@@ -27,7 +28,7 @@ class ContextPooler : public nn::Module<ContextPooler> {
 
  private:
   nn::Linear dense_;
-  nn::Dropout dropout_;
+  DebertaDropout dropout_;
   nn::Activation activation_;
 };
 
@@ -43,7 +44,7 @@ class ContextClassifier final : public ClassifierHead {
   Task task_;
   ContextPooler pooler_;
   nn::Linear classifier_;
-  nn::Dropout dropout_;
+  DebertaDropout dropout_;
 };
 
 /// `Model` with the heads for sequences, tokens, answers and choices.

@@ -8,12 +8,36 @@
 
 #include "family/masks/padding_check.h"
 #include "family/parts/bert_encoder.h"
+#include "family/parts/deberta_dropout.h"
 #include "family/parts/deberta_embeddings.h"
 #include "family/parts/several_inputs_layer.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
+
+/// DebertaSelfOutput, DebertaOutput and their second generation's.
+template <class Norm>
+class DebertaOutput : public nn::Module<DebertaOutput<Norm>> {
+ public:
+  DebertaOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& c)
+      : nn::Module<DebertaOutput>(scope),
+        dense_(scope / "dense", in_features, c.hidden_size),
+        layer_norm_(scope / "LayerNorm", c.hidden_size),
+        dropout_(scope / "dropout", c.hidden_dropout_prob) {}
+
+  Tensor forward(const Tensor& x, const Tensor& input_tensor) {
+    Tensor hidden_states = dense_(x);
+    hidden_states = dropout_(hidden_states);
+    hidden_states = layer_norm_(hidden_states.add(input_tensor));
+    return hidden_states;
+  }
+
+ private:
+  nn::Linear dense_;
+  Norm layer_norm_;
+  DebertaDropout dropout_;
+};
 
 /// DebertaAttention, DebertaV2Attention. `Output`: a product, dropout, the residual and a norm.
 template <class SelfAttention, class Output>
