@@ -158,6 +158,13 @@ inline constexpr Change kPhimoeFrequenciesOnHost{
     "PhiMoE's forward computes its frequencies on the host; before, on the device.",
     "models/phimoe/modeling_phimoe.py:PhimoeRotaryEmbedding.forward"};
 
+inline constexpr Change kSparseAttentionForcesItsMask{
+    Package::transformers,
+    {5, 17, 0},
+    "DeepSeek-V3.2 and GLM-5 make a causal mask even where sdpa could do without; before, each "
+    "attention and each indexer made what they needed of positions. They do in 5.16.1.",
+    "models/deepseek_v32/modeling_deepseek_v32.py:DeepseekV32Model.forward"};
+
 inline constexpr Change kLatentIsCached{
     Package::transformers,
     {5, 15, 0},

@@ -135,12 +135,13 @@ class Dots3Attention : public nn::Module<Dots3Attention> {
 
     const Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
     const auto [key_states, value_states] = latent_.expand_kv(states.kv_nope, states.k_rot);
-    Tensor attention_mask = given_mask, topk_indices, index_mask;
+    Tensor attention_mask = given_mask, topk_indices;
+    ChosenMask chosen;
     if (indexer_) {
       topk_indices =
           (*indexer_)(hidden_states, q_resid, position_embeddings, attention_mask.select(1, 0));
-      attention_mask =
-          mask_of_choice(topk_indices, attention_mask, key_states.size(-2), index_mask);
+      chosen = mask_of_choice(topk_indices, attention_mask, hidden_states, key_states.size(-2));
+      attention_mask = chosen.attention_mask;
     }
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask);

@@ -42,12 +42,22 @@ SparseAttentionConfig::SparseAttentionConfig(const Config& c, const ModelOptions
 LayerMasks create_sparse_attention_mask(const SparseAttentionConfig& config,
                                         const Tensor& attention_mask, const Tensor& inputs_embeds,
                                         const Tensor& position_ids) {
-  const MaskRequest request{.attention = config.attention,
-                            .attention_mask = attention_mask,
-                            .allow_is_causal_skip = false};
+  const MaskRequest request{
+      .attention = config.attention,
+      .attention_mask = attention_mask,
+      .allow_is_causal_skip = !ghost::has(changes::kSparseAttentionForcesItsMask)};
   return {.full_attention = create_causal_mask(request, inputs_embeds, position_ids),
           .sliding_attention = {}};
 }
+
+namespace {
+
+/// Which of `positions` lie after which, [1, S, S].
+Tensor later(const Tensor& positions) {
+  return ghost::gt(positions.unsqueeze(0).unsqueeze(0), positions.unsqueeze(0).unsqueeze(2));
+}
+
+}  // namespace
 
 Indexer::Indexer(const nn::Scope& scope, const SparseAttentionConfig& c)
     : Module(scope),
@@ -81,7 +91,12 @@ Tensor Indexer::forward(const Tensor& hidden_states, const Tensor& q_resid,
   const Tensor weights =
       weights_proj_(hidden_states.to(weights_proj_.weight.dtype())).to_float().mul(ghost::kScale);
   Tensor index_scores = weights.unsqueeze(-2).matmul(scores).squeeze(-2);
-  if (attention_mask.dtype() == DType::boolean)
+  Tensor key_positions, causal;
+  if (!attention_mask.defined()) {
+    key_positions = ghost::arange(index_scores.size(-1), DType::int64);
+    causal = later(key_positions);
+    index_scores = ghost::masked_fill(index_scores, causal, ghost::kLowest);
+  } else if (attention_mask.dtype() == DType::boolean)
     index_scores =
         ghost::masked_fill(index_scores, ghost::bitwise_not(attention_mask), ghost::kLowest);
   else
@@ -96,16 +111,24 @@ SparseAttention::SparseAttention(const nn::Scope& scope, const SparseAttentionCo
   if (has_indexer) indexer_.emplace(scope / "indexer", c);
 }
 
-Tensor mask_of_choice(const Tensor& topk_indices, const Tensor& attention_mask, std::int64_t keys,
-                      Tensor& index_mask) {
+ChosenMask mask_of_choice(const Tensor& topk_indices, const Tensor& given_mask,
+                          const Tensor& hidden_states, std::int64_t keys) {
+  Tensor attention_mask = given_mask, index_mask, key_positions;
   {
     const Tensor ones = ghost::ones(topk_indices.sizes().leading().with(keys), DType::boolean);
     const Tensor as_long = topk_indices.to(DType::int64);
     index_mask = ghost::scatter_number(ones, as_long).unsqueeze(1);
   }
+  if (!attention_mask.defined()) {
+    key_positions = ghost::arange(keys, DType::int64);
+    index_mask = ghost::bitwise_or(index_mask, later(key_positions).unsqueeze(1));
+    attention_mask = ghost::zeros(index_mask.sizes(), hidden_states.dtype());
+  }
   if (attention_mask.dtype() != DType::boolean)
-    return ghost::masked_fill(attention_mask, index_mask, ghost::kLowest);
-  return ghost::bitwise_and(attention_mask, ghost::bitwise_not(index_mask));
+    attention_mask = ghost::masked_fill(attention_mask, index_mask, ghost::kLowest);
+  else
+    attention_mask = ghost::bitwise_and(attention_mask, ghost::bitwise_not(index_mask));
+  return {std::move(attention_mask), std::move(index_mask), std::move(key_positions)};
 }
 
 Tensor SparseAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
@@ -127,12 +150,12 @@ Tensor SparseAttention::forward(const Tensor& hidden_states, const Tensor& atten
                                               ? latent_.expand_kv(states.kv_nope, states.k_rot)
                                               : LatentProjections::joined(heads, states.k_rot);
   if (indexer_)
-    topk_indices =
-        (*indexer_)(hidden_states, q_resid, position_embeddings, attention_mask.select(1, 0));
-  Tensor index_mask;
-  const Tensor mask = mask_of_choice(topk_indices, attention_mask, key_states.size(2), index_mask);
+    topk_indices = (*indexer_)(hidden_states, q_resid, position_embeddings,
+                               attention_mask.defined() ? attention_mask.select(1, 0) : Tensor());
+  const ChosenMask mask =
+      mask_of_choice(topk_indices, attention_mask, hidden_states, key_states.size(2));
   const Tensor attn_output =
-      attention_interface(call_, query_states, key_states, value_states, mask)
+      attention_interface(call_, query_states, key_states, value_states, mask.attention_mask)
           .reshape(hidden_states.sizes().leading().with(-1))
           .contiguous();
   return latent_.project_output(attn_output);

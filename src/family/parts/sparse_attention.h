@@ -27,7 +27,8 @@ struct SparseAttentionConfig : DeepseekConfig {
   }
 };
 
-/// A causal mask even where sdpa could do without: the indexer needs one.
+/// A causal mask, even where sdpa could do without since kSparseAttentionForcesItsMask: the indexer
+/// needs one.
 LayerMasks create_sparse_attention_mask(const SparseAttentionConfig& config,
                                         const Tensor& attention_mask, const Tensor& inputs_embeds,
                                         const Tensor& position_ids);
@@ -48,10 +49,15 @@ class Indexer : public nn::Module<Indexer> {
   nn::Linear weights_proj_;
 };
 
-/// The attention mask where it is open and the indexer's choice [B, S, topk] allows, for so many
-/// keys; `index_mask` outlives it.
-Tensor mask_of_choice(const Tensor& topk_indices, const Tensor& attention_mask, std::int64_t keys,
-                      Tensor& index_mask);
+/// The attention mask where it is open and the indexer's choice allows, and what it is made of,
+/// which the attention's frame holds as long.
+struct ChosenMask {
+  Tensor attention_mask, index_mask, key_positions;
+};
+
+/// Of the choice [B, S, topk], for so many keys; without a mask, of what lies before.
+ChosenMask mask_of_choice(const Tensor& topk_indices, const Tensor& given_mask,
+                          const Tensor& hidden_states, std::int64_t keys);
 
 /// DeepseekV32Attention, GlmMoeDsaAttention: without an indexer of its own, a layer takes the
 /// choice of the layer before.
