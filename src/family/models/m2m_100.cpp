@@ -57,20 +57,12 @@ class M2M100SinusoidalPositionalEmbedding : public nn::Module<M2M100SinusoidalPo
     const ghost::GradMode no_grad(false);
     const Tensor position_ids = create_position_ids_from_input_ids(input_ids);
     const std::int64_t max_pos = before_first_ + input_ids.size(1);
-    if (max_pos > weights_.size(0)) make_weights(max_pos + kOffset);
+    if (max_pos > weights_.size(0)) grow_table(node(), weights_, max_pos + kOffset);
     return select_positions(weights_, position_ids);
   }
 
  private:
   static constexpr int kOffset = 2;
-
-  /// The host makes the larger table.
-  void make_weights(std::int64_t num_embeddings) {
-    const ghost::Op op("to", {});
-    weights_ = ghost::empty({num_embeddings, weights_.size(1)}, weights_.dtype());
-    node().buffers.front().tensor = weights_;
-    ghost::session().set_category(weights_, Category::buffer);
-  }
 
   static Tensor get_embedding(const M2M100Config& c, DType dtype) {
     return sinusoidal_table(c.max_position_embeddings + kOffset, c.d_model, dtype);

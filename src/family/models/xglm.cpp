@@ -84,6 +84,8 @@ class XGLMSinusoidalPositionalEmbedding : public nn::Module<XGLMSinusoidalPositi
   Tensor forward(const Tensor& given_ids) {
     const ghost::GradMode no_grad(false);
     const Tensor position_ids = given_ids.add(kOffset);
+    const std::int64_t max_pos = kOffset + given_ids.size(1);
+    if (max_pos > weights_.size(0)) grow_table(node(), weights_, max_pos);
     return select_positions(weights_, position_ids);
   }
 

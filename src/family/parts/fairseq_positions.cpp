@@ -35,6 +35,13 @@ Tensor sinusoidal_table(std::int64_t rows, std::int64_t dim, DType dtype) {
   return emb.to(dtype);
 }
 
+void grow_table(nn::ModuleNode& node, Tensor& table, std::int64_t rows) {
+  const ghost::Op op("to", {});
+  table = ghost::empty({rows, table.size(1)}, table.dtype());
+  node.buffers.front().tensor = table;
+  ghost::session().set_category(table, Category::buffer);
+}
+
 Tensor select_positions(const Tensor& table, const Tensor& position_ids) {
   return ghost::index_select(table, position_ids.view({-1}))
       .view(position_ids.sizes().with(table.size(1)));

@@ -19,6 +19,10 @@ Tensor create_position_ids_from_input_ids(const Tensor& input_ids,
 /// [rows, dim], float32 on the way to the model's dtype.
 Tensor sinusoidal_table(std::int64_t rows, std::int64_t dim, DType dtype);
 
+/// make_weights in forward: a table of more rows, which the host makes, in the place of `table`, the
+/// first buffer of `node`.
+void grow_table(nn::ModuleNode& node, Tensor& table, std::int64_t rows);
+
 /// The rows [B, S, D] of a table.
 Tensor select_positions(const Tensor& table, const Tensor& position_ids);
 
