@@ -4,7 +4,7 @@
 // works with what they keep: the mask of what is dropped, and the probabilities.
 #pragma once
 
-#include "nn/module.h"
+#include "family/pretrained.h"
 
 namespace memtape::family {
 

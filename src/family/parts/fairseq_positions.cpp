@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
