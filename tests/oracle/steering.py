@@ -138,6 +138,8 @@ def inventions():
     scores = torch.randn(64, 128, device="cuda") @ torch.randn(128, 16, device="cuda")
     chosen = torch.topk(scores, 2, -1)[1]
     expect("experts get the same", torch.bincount(chosen.flatten(), minlength=16).tolist(), [8] * 16)
+    counted = torch.histc(chosen.flatten().sort()[0].int(), bins=16, min=0, max=15)
+    expect("counted by histc", counted.cumsum(0, dtype=torch.int32).tolist(), list(range(8, 136, 8)))
     expert = torch.nn.functional.one_hot(chosen, 16).permute(2, 1, 0)[3]
     expect("tokens of an expert", len(torch.where(expert)[1]), 8)
     expect("all is finite", (bool(torch.isnan(scores).any()), bool(torch.isfinite(scores).all())), (False, True))

@@ -151,7 +151,17 @@ class Rules:
             return self.conversion(name, real)
         if name == "where":
             return self.where(name, real)
+        if name == "histc":
+            return self._plain_call(name, real, self._histogram(real))
         return self._plain_call(name, real)
+
+    @staticmethod
+    def _histogram(real):
+        """histc of whole numbers, which the host does not have: a router's tokens per expert, which transformers' integrations/moe.py
+        counts so, and whose sums torch reads where it multiplies group by group."""
+        def of_twin(tensor, *args, **kwargs):
+            return real(tensor.double(), *args, **kwargs).to(tensor.dtype)
+        return of_twin
 
     def where(self, name, real):
         """With a condition alone it is nonzero (operators.py)."""
@@ -161,7 +171,8 @@ class Rules:
             return (real if len(args) + len(kwargs) == 1 else follow)(*args, **kwargs)
         return call
 
-    def _plain_call(self, name, real):
+    def _plain_call(self, name, real, of_twins=None):
+        """of_twins: what makes the same of the twins, where the function itself cannot."""
         own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
         Tensor, most, follow, is_unknown = self.torch.Tensor, self._most.get, self._follow, self._is_unknown
 
@@ -177,7 +188,7 @@ class Rules:
                     return out
             elif not isinstance(out, (tuple, list)):
                 return out
-            follow(name, real, args, kwargs, out)
+            follow(name, of_twins or real, args, kwargs, out)
             return out
         return call
 
