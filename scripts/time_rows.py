@@ -75,6 +75,9 @@ MACHINES = {  # the GPU, GPUs a node, and the network of one GPU in GB/s
 SERVERS = {"b200_sxm": "b200-180gb", "h100_sxm": "h100-80gb", "h200_sxm": "h200-141gb", "gb200": "gb200", "gb300": "gb300", "b300_sxm": "b300-288gb"}
 PRECISIONS = {"bf16": "bf16", "amp_bf16": "bf16", "fp16": "fp16", "fp8": "fp8", "amp_fp8": "fp8", "fp8-cs": "fp8", "mxfp8": "mxfp8", "fp8-mx": "mxfp8",
               "nvfp4": "nvfp4"}
+KEPT = {  # maxtext/configure.sh: POLICY; paxml/paxml_mod_configs.py: SAVE_DOT_ONLY and SAVE_QKV_OUT_PROJ
+    "maxtext/README_70b.md": ["qkv"], "paxml/README_5b.md": ["qkv", "out", "mlp"], "paxml/README_175b.md": ["qkv", "out"],
+}
 # Rows by which the shares of kernels.cpp (what a card keeps up for as long as a step) were set; they are not judged.
 CALIBRATION = [("llama.?3(\\.1)?[ _-]8b", "B200|GB200|GB300|H100"), ("gpt3-175B", "A100"), ("Llama-3.1-405B", "GB200")]
 SERVE_CALIBRATION = ("Llama-3.1-8B", "Qwen3-32B")  # and those by which the waits of serve_time.cpp were
@@ -115,15 +118,26 @@ def megatron(q, row):
         q["zero"] = 3
 
 
+def composer(q, row):
+    """MPT's norms are single kernels (norm_type: low_precision_layernorm), its positions are learned, its loss is flash-attn's, and
+    submit_benchmarks.py of the tables' commits (b2a43a1, 5e85bd6) asks for `--attn_impl triton`, the first FlashAttention's Triton form.
+    DecoupledAdamW (composer/optim/decoupled_weight_decay.py) steps tensor by tensor: moments 40 bytes, root and quotient 24, decay 8 and
+    update 16 a parameter, and clipping by the norm 12. The tables of amp_bf16 and amp_fp8 ran in torch 2.1 (sweep.sh), whose checkpoints
+    stop early; those of bf16 in 1.13, whose do not."""
+    q.update(flash_attention_1=True, optimizer_bytes=100, recompute_stops_early=row["precision"] != "bf16")
+
+
 def sharded(q, row):
     notes, framework = row.get("notes") or "", row["framework"]
     is_jax = framework.startswith(("MaxText", "Paxml"))
     q.update(zero=3 if row.get("zero") is None else row["zero"], gradient_bytes=4 if "FSDP2" in framework else 2, optimizer_bytes=28,
-             fused="Composer" not in framework, flash_attention_2=not is_jax and "TE" not in notes, deepep="DeepEP" in notes)
+             fused=True, flash_attention_2=not is_jax and "TE" not in notes, deepep="DeepEP" in notes)
     if "HSDP" in notes and row.get("fsdp"):
         q["shard_ranks"] = row["fsdp"]
-    if is_jax:  # one compiled program, which recomputes layers unless told otherwise (MaxText's remat_policy: full)
-        q.update(cuda_graphs=True, recompute="full")
+    if is_jax:  # one compiled program, which recomputes layers unless told otherwise (MaxText's remat_policy: full) and drops what nothing reads
+        q.update(cuda_graphs=True, recompute="full", recompute_stops_early=True, recompute_keeps=KEPT[row["source"].rsplit(":", 1)[1]])
+    if "Composer" in framework:
+        composer(q, row)
 
 
 def training_question(row):

@@ -216,15 +216,33 @@ double share_of_second(const Machine& machine) {
   return kFlopsOfSecond / std::max(machine.peak(Compute::bf16), 1.0);
 }
 
+/// The first FlashAttention reaches 30 to 50 % of an A100's peak in its forward and 25 to 35 % in
+/// its backward, where the second reaches up to 73 % (FlashAttention-2, sections 1 and 4.1): the
+/// middle of what is said.
+constexpr double kForwardOfFirst = 0.40, kBackwardOfFirst = 0.30, kForwardOfSecond = 0.73;
+/// Five products for two.
+constexpr double kProductsOfBackward = 2.5;
+
 }  // namespace
 
+/// The second version's and the newest's backward reaches four fifths of the forward's rate
+/// (FlashAttention-2, table of section 4.1; FlashAttention-3, figures 5 and 6).
+double Kernels::backward_of_attention(FlashAttention version) {
+  const double rate = version == FlashAttention::first ? kBackwardOfFirst / kForwardOfFirst : 0.8;
+  return kProductsOfBackward / rate;
+}
+
 double Kernels::context_attention(double flops, double length, std::int64_t head_dim,
-                                  bool second) const {
+                                  FlashAttention version) const {
   const std::size_t i = head_dim <= 64 ? 0 : head_dim <= 192 ? 1 : 2;
   std::span<const float> shares = context_[i].empty() ? context_[1] : context_[i];
   double share = shares.empty() ? 0.4 : between(shares, place_of(length, 6, 9)) / 1000;
   const bool is_newer = !witness_.starts_with("a") && !witness_.starts_with("l");
-  if (second && is_newer) share = std::min(share, share_of_second(machine_));
+  if (version != FlashAttention::newest && is_newer)
+    share = std::min(share, share_of_second(machine_));
+  if (version == FlashAttention::first)
+    share = std::min(share, kForwardOfFirst / kForwardOfSecond *
+                                (is_newer ? share_of_second(machine_) : kForwardOfSecond));
   return roofline(flops, 0, Compute::bf16) / share + kLeastKernel;
 }
 

@@ -19,6 +19,11 @@ struct Gemm {
   double weight_bytes = 0;  ///< bytes of an element of the n x k side; 0: those of the compute type
 };
 
+/// Whose flash attention runs. `first` is FlashAttention of 2022, its Triton form, too; `second` is
+/// what torch itself and the flash-attn package from 2.0 on have; `newest` is what was measured:
+/// cuDNN's or a newer one.
+enum class FlashAttention : std::uint8_t { newest, second, first };
+
 class Kernels {
  public:
   explicit Kernels(const Machine& machine);
@@ -37,8 +42,11 @@ class Kernels {
   };
   double experts(const Experts& e, Compute compute) const;
   /// Causal flash attention over whole sequences: the seconds for `flops` operations at that
-  /// length. `second` means FlashAttention-2, which torch itself and the flash-attn package have.
-  double context_attention(double flops, double length, std::int64_t head_dim, bool second) const;
+  /// length.
+  double context_attention(double flops, double length, std::int64_t head_dim,
+                           FlashAttention version) const;
+  /// Its backward's seconds over its forward's.
+  static double backward_of_attention(FlashAttention version);
   double latent_context_attention(double flops, double length) const;
   /// Attention of one token for each sequence, which reads `bytes` bytes of cache.
   double generation_attention(double bytes, double flops) const;

@@ -9,10 +9,6 @@ namespace {
 
 using LayerAttention = AttentionShape::Kind;
 
-/// Operations of flash attention's backward over its forward's: five products for two, of which
-/// published kernels reach four fifths of the forward's rate (FlashAttention-2, table of section
-/// 4.1; FlashAttention-3, figures 5 and 6).
-constexpr double kBackwardOfAttention = 2.5 / 0.8;
 /// Messages behind computation slow it down: they take multiprocessors and memory (Galvatron
 /// measures 1.1 to 1.3 of the time that both share).
 constexpr double kLayerSlowdown = 0.2;
@@ -221,10 +217,11 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
   if (a.kind == LayerAttention::linear) {
     // A scan in chunks of 64 to 256 tokens: products within the chunk and with the state.
     const double flops = z.tokens * heads * (2 * 128 * (d + dv) + 6 * d * dv);
-    const double seconds = kernels_.context_attention(flops, 1024, a.value_head_dim, false) +
+    constexpr FlashAttention kScan = FlashAttention::newest;
+    const double seconds = kernels_.context_attention(flops, 1024, a.value_head_dim, kScan) +
                            kernels_.elementwise(z.tokens * heads * (2 * d + 2 * dv) * 4);
     t.forward.attention += seconds;
-    t.backward.attention += kBackwardOfAttention * seconds;
+    t.backward.attention += Kernels::backward_of_attention(kScan) * seconds;
     t.forward.kernels += 8;
     t.backward.kernels += 14;
     return;
@@ -239,8 +236,8 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
     const double length = a.window > 0 ? std::min(whole, layer_double(a.window) * 4) : z.sequence;
     seconds = a.kind == LayerAttention::latent
                   ? kernels_.latent_context_attention(flops, length)
-                  : kernels_.context_attention(flops, length, a.head_dim, s.flash_attention_2);
-    t.backward.attention += kBackwardOfAttention * seconds;
+                  : kernels_.context_attention(flops, length, a.head_dim, s.flash_version);
+    t.backward.attention += Kernels::backward_of_attention(s.flash_version) * seconds;
     t.backward.kernels += 3;
   } else {
     // Scores of all pairs go through memory: the product, scale and mask, softmax, dropout and its
@@ -270,8 +267,10 @@ void LayerClock::context_messages(LayerTime& t, const Sizes& z, const AttentionS
   const double work = t.forward.attention / layer_double(s.cp);
   t.forward.cp += hops * std::max(one - work, 0.0);
   t.forward.hidden += hops * std::min(one, work);
-  t.backward.cp += hops * std::max(2 * one - work * kBackwardOfAttention, 0.0);
-  t.backward.hidden += hops * std::min(2 * one, work * kBackwardOfAttention);
+  t.backward.cp +=
+      hops * std::max(2 * one - work * Kernels::backward_of_attention(s.flash_version), 0.0);
+  t.backward.hidden +=
+      hops * std::min(2 * one, work * Kernels::backward_of_attention(s.flash_version));
   t.forward.kernels += 3 * hops;
   t.backward.kernels += 4 * hops;
 }
@@ -384,6 +383,29 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   dispatch(t, z, m);
 }
 
+/// The products of a layer's forward that full recomputation leaves out.
+double LayerClock::gemm_not_made_again(const Sizes& z, const LayerShape& l) const {
+  const TrainSetup& s = *z.setup;
+  const Recompute& r = s.recompute;
+  double seconds = 0;
+  const auto add = [&](double n, double k) {
+    seconds += kernels_.gemm({z.tokens, n, k}, s.compute);
+  };
+  if (!l.mlp.is_mixture() && l.mlp.width > 0) {
+    const auto width = layer_double(cut_layer(l.mlp.width, s.tp));
+    if (r.stops_early || r.keeps_mlp) add(z.hidden, width);
+    if (r.keeps_mlp) add(width * (l.mlp.gated ? 2 : 1), z.hidden);
+  }
+  const AttentionShape& a = l.attention;
+  if (a.kind != LayerAttention::multi_head) return seconds;
+  const auto heads = layer_double(cut_layer(a.heads, s.tp)),
+             kv = layer_double(cut_layer(a.kv_heads, s.tp));
+  const auto d = layer_double(a.head_dim), dv = layer_double(a.value_head_dim);
+  if (r.keeps_qkv) add(heads * d + kv * (d + dv), z.hidden);
+  if (r.keeps_out) add(z.hidden, heads * dv);
+  return seconds;
+}
+
 LayerTime LayerClock::layer(const LayerShape& l, const TrainSetup& s) const {
   const Sizes z = sizes(s);
   LayerTime t;
@@ -405,7 +427,10 @@ LayerTime LayerClock::layer(const LayerShape& l, const TrainSetup& s) const {
   const bool makes_mlp_again = makes_parts_again && (l.mlp.is_mixture() ? r.moe : r.mlp);
   if (makes_mlp_again) mlp.recompute = mlp.forward;
   t += mlp;
-  if (r.kind == Recompute::Kind::full) t.recompute = t.forward;
+  if (r.kind == Recompute::Kind::full) {
+    t.recompute = t.forward;
+    t.recompute.gemm -= gemm_not_made_again(z, l);
+  }
   if (makes_parts_again && r.norms) {
     t.recompute.elementwise += kernels_.elementwise(z.own_tokens * z.hidden * 2 * 4);
     t.recompute.kernels += s.fused ? 2 : 12;

@@ -60,6 +60,7 @@ class LayerClock {
   void context_messages(LayerTime& t, const Sizes& z, const AttentionShape& a) const;
   void dense(LayerTime& t, const Sizes& z, const MlpShape& m, double width) const;
   void mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const;
+  double gemm_not_made_again(const Sizes& z, const LayerShape& l) const;
   void dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const;
   void norms(LayerTime& t, const Sizes& z, double norms) const;
   void tensor_messages(LayerTime& t, const Sizes& z, double gemm_behind) const;

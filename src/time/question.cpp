@@ -79,6 +79,11 @@ void read_recompute(const Config& c, Keyed& k, Recompute& r) {
   constexpr std::array<std::string_view, 3> kKinds = {"none", "full", "selective"};
   k.word("recompute", r.kind, kKinds);
   k.size("recompute_layers", r.layers, 0);
+  k.truth("recompute_stops_early", r.stops_early);
+  k.also("recompute_keeps");
+  for (const std::string& product : c.texts("recompute_keeps"))
+    if (!r.keep_product(product))
+      c.fail("recompute_keeps", fmt::format("is none of qkv, out, mlp: {}", product));
   k.also("recompute_modules");
   for (const std::string& module : c.texts("recompute_modules")) {
     r.kind = Recompute::Kind::selective;
@@ -114,7 +119,12 @@ void read_train(const Config& c, Keyed& k, TrainSetup& s) {
   k.truth("quantized_base", s.quantized_base);
   k.truth("fused", s.fused);
   k.truth("flash_attention", s.flash_attention);
-  k.truth("flash_attention_2", s.flash_attention_2);
+  bool is_second = s.flash_version == FlashAttention::second, is_first = false;
+  k.truth("flash_attention_2", is_second);
+  k.truth("flash_attention_1", is_first);
+  s.flash_version = is_first    ? FlashAttention::first
+                    : is_second ? FlashAttention::second
+                                : FlashAttention::newest;
   k.truth("cuda_graphs", s.cuda_graphs);
   k.truth("overlap_grad_reduce", s.overlaps_gradients);
   k.truth("overlap_param_gather", s.overlaps_parameters);

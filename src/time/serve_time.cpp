@@ -70,7 +70,8 @@ void ServeClock::attention(Cost& cost, const ServeSetup& s, const Pass& p,
     const double flops = 2 * p.prompt_tokens * heads * limited(p.prompt_length / 2) * (d + dv);
     cost.attention += a.kind == ServedAttention::latent
                           ? kernels_.latent_context_attention(flops, p.prompt_length)
-                          : kernels_.context_attention(flops, p.prompt_length, a.head_dim, false);
+                          : kernels_.context_attention(flops, p.prompt_length, a.head_dim,
+                                                       FlashAttention::newest);
   }
   if (p.sequences > 0) {
     const double seen = p.sequences * limited(p.context);

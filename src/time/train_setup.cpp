@@ -71,7 +71,7 @@ void read_numbers(const TrainRecipe& r, const FrameworkHabits& habits, TrainSetu
               : is_half                      ? Compute::fp16
                                              : Compute::bf16;
   s.flash_attention = r.attention != AttentionChoice::eager;
-  s.flash_attention_2 = habits.flash_attention_2;
+  s.flash_version = habits.flash_attention_2 ? FlashAttention::second : FlashAttention::newest;
   s.lora_rank = r.lora ? r.lora->rank : 0;
   // Seven linear modules a layer, where their names are a list.
   if (r.lora && !r.lora->targets.empty() && r.lora->targets.front() != "all-linear")
@@ -104,6 +104,12 @@ bool Recompute::add_module(std::string_view name) {
   if (found == kParts.end()) return false;
   this->*(found->is_made_again) = true;
   return true;
+}
+
+bool Recompute::keep_product(std::string_view name) {
+  if (name == "qkv") return keeps_qkv = true;
+  if (name == "out") return keeps_out = true;
+  return name == "mlp" && (keeps_mlp = true);
 }
 
 void Recompute::add_modules(std::string_view names) {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "model/config.h"
+#include "time/kernels.h"
 #include "time/machine.h"
 
 namespace memtape {
@@ -34,6 +35,11 @@ struct Recompute {
   enum class Kind : std::uint8_t { none, full, selective };
   Kind kind = Kind::none;
   std::int64_t layers = 0;  ///< the layers of a stage that are recomputed in full; 0: all
+  /// Full recomputation ends when all that the backward needs is there, which is before a dense
+  /// layer's last product (torch.utils.checkpoint's early stop from 2.1 on; XLA removes it as dead).
+  bool stops_early = false;
+  /// Products that are kept and not made again (MaxText's policy save_qkv_proj, Praxis' SAVE_DOT_ONLY).
+  bool keeps_qkv = false, keeps_out = false, keeps_mlp = false;
   /// The parts that selective recomputation computes again.
   bool core_attention = false, mlp = false, norms = false, mla_up = false, moe = false,
        moe_act = false, shared_experts = false;
@@ -42,6 +48,8 @@ struct Recompute {
   bool add_module(std::string_view name);
   /// Adds the parts of a list of such names with commas.
   void add_modules(std::string_view names);
+  /// "qkv", "out" or "mlp" is kept. False if no product is called so.
+  bool keep_product(std::string_view name);
 };
 
 enum class OptimizerOffload : std::uint8_t { none, optimizer, all };
@@ -83,8 +91,7 @@ struct TrainSetup {
   /// Norms, rope, activations and losses are fused (Transformer Engine, compile).
   bool fused = true;
   bool flash_attention = true;
-  /// Attention of torch or of flash-attn; false: cuDNN's or a newer one.
-  bool flash_attention_2 = false;
+  FlashAttention flash_version = FlashAttention::newest;
   bool cuda_graphs = false;
   bool overlaps_gradients = true;   ///< gradients are reduced while the backward runs
   bool overlaps_parameters = true;  ///< parameters are gathered while the forward runs

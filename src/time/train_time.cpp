@@ -81,8 +81,11 @@ const TrainClock::Layers& TrainClock::layers_of(const TrainSetup& s) const {
       (s.overlaps_tensor ? 8 : 0) + (s.overlaps_experts ? 16 : 0) + (s.fast_dispatch ? 32 : 0) +
       (s.quantized_base ? 64 : 0) + (r.core_attention ? 128 : 0) + (r.mlp ? 256 : 0) +
       (r.norms ? 512 : 0) + (r.mla_up ? 1024 : 0) + (r.moe ? 2048 : 0) + (r.moe_act ? 16384 : 0) +
-      (r.shared_experts ? 32768 : 0) + (s.flash_attention_2 ? std::int64_t{1} << 20 : 0) +
-      static_cast<std::int64_t>(s.adapted * 1000) * (std::int64_t{1} << 21) +
+      (r.shared_experts ? 32768 : 0) + (r.stops_early ? std::int64_t{1} << 20 : 0) +
+      (r.keeps_qkv ? std::int64_t{1} << 21 : 0) + (r.keeps_out ? std::int64_t{1} << 22 : 0) +
+      (r.keeps_mlp ? std::int64_t{1} << 23 : 0) +
+      static_cast<std::int64_t>(s.flash_version) * (std::int64_t{1} << 24) +
+      static_cast<std::int64_t>(s.adapted * 1000) * (std::int64_t{1} << 26) +
       static_cast<std::int64_t>(r.kind) * 4096 + static_cast<std::int64_t>(s.compute) * 65536;
   const std::vector<std::int64_t> key = {s.tp,          s.cp,       s.ep,        s.etp,
                                          s.micro_batch, s.sequence, s.lora_rank, switches};

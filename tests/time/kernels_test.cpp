@@ -42,13 +42,26 @@ TEST(Kernels, ManyMoreRowsTakeLonger) {
 
 TEST(Kernels, AttentionGrowsWithItsOperationsAndItsCache) {
   const Kernels kernels(machine("h100-80gb"));
-  EXPECT_GT(kernels.context_attention(2e12, 4096, 128, false),
-            kernels.context_attention(1e12, 4096, 128, false));
-  EXPECT_GT(kernels.context_attention(1e12, 512, 128, false),
-            kernels.context_attention(1e12, 8192, 128, false));
-  EXPECT_GE(kernels.context_attention(1e12, 8192, 128, true),
-            kernels.context_attention(1e12, 8192, 128, false));
+  EXPECT_GT(kernels.context_attention(2e12, 4096, 128, FlashAttention::newest),
+            kernels.context_attention(1e12, 4096, 128, FlashAttention::newest));
+  EXPECT_GT(kernels.context_attention(1e12, 512, 128, FlashAttention::newest),
+            kernels.context_attention(1e12, 8192, 128, FlashAttention::newest));
+  EXPECT_GE(kernels.context_attention(1e12, 8192, 128, FlashAttention::second),
+            kernels.context_attention(1e12, 8192, 128, FlashAttention::newest));
   EXPECT_GT(kernels.generation_attention(1e9, 0), kernels.generation_attention(1e8, 0));
+}
+
+TEST(Kernels, TheFirstFlashAttentionReachesWhatIsSaidOfItOnAnA100) {
+  const Kernels kernels(machine("a100-80gb"));
+  const double forward = kernels.context_attention(312e12, 16384, 128, FlashAttention::first);
+  EXPECT_GT(1 / forward, 0.30);
+  EXPECT_LT(1 / forward, 0.50);
+  const double backward = forward * Kernels::backward_of_attention(FlashAttention::first) / 2.5;
+  EXPECT_GT(1 / backward, 0.25);
+  EXPECT_LT(1 / backward, 0.35);
+  const Kernels newer(machine("h100-80gb"));
+  EXPECT_GT(newer.context_attention(1e12, 8192, 128, FlashAttention::first),
+            newer.context_attention(1e12, 8192, 128, FlashAttention::second));
 }
 
 TEST(Kernels, AGpuThatNobodyMeasuredSaysWhoseKernelsItBorrows) {

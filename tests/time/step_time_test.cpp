@@ -81,6 +81,22 @@ TEST(StepTime, ASlowerNetworkIsNeverFaster) {
   }
 }
 
+TEST(StepTime, RecomputationThatKeepsProductsOrStopsEarlyIsFaster) {
+  const StepClock clock = clock_of("meta-llama/Llama-3.1-8B", "h100-80gb");
+  TrainSetup s = setup(8);
+  const double nothing = clock.train_seconds(s);
+  s.recompute.kind = Recompute::Kind::full;
+  double before = clock.train_seconds(s);
+  for (bool Recompute::* kept : {&Recompute::stops_early, &Recompute::keeps_qkv,
+                                 &Recompute::keeps_out, &Recompute::keeps_mlp}) {
+    s.recompute.*kept = true;
+    const double t = clock.train_seconds(s);
+    EXPECT_LT(t, before);
+    EXPECT_GT(t, nothing);
+    before = t;
+  }
+}
+
 TEST(StepTime, ModelFlopsAreSixTimesParametersAndTokens) {
   const StepClock clock = clock_of("meta-llama/Llama-3.1-8B", "h100-80gb");
   const double flops = model_flops(clock.shape(), 1e6, 128);
