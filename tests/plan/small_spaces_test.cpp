@@ -34,20 +34,30 @@ constexpr const char* kLatent = R"({"model_type": "deepseek_v3", "hidden_size": 
   "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 64,
   "max_position_embeddings": 16384, "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16"})";
 
+/// Windows of every other layer, sinks in their attention, biases, experts that are clamped.
+constexpr const char* kSinks = R"({"model_type": "gpt_oss", "hidden_size": 1024,
+  "intermediate_size": 512, "num_hidden_layers": 4, "num_attention_heads": 16,
+  "num_key_value_heads": 4, "head_dim": 64, "num_local_experts": 8, "num_experts_per_tok": 2,
+  "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention",
+  "sliding_attention", "full_attention"], "vocab_size": 32000,
+  "max_position_embeddings": 16384, "rms_norm_eps": 1e-5, "torch_dtype": "bfloat16"})";
+
 struct SmallSpace {
   const char* framework;
   const char* config;
   int gpus;
   int global_batch, sequence;
   Bytes memory;
+  const char* gpu = "h100-80gb";
 };
 
 std::string name_of(const testing::TestParamInfo<SmallSpace>& info) {
-  std::string name = fmt::format("{}{}On{}With{}", info.param.framework,
+  std::string name = fmt::format("{}{}On{}{}With{}", info.param.framework,
                                  info.param.config == kDense    ? ""
                                  : info.param.config == kLatent ? "Latent"
+                                 : info.param.config == kSinks  ? "Sinks"
                                                                 : "Mixture",
-                                 info.param.gpus, info.param.memory >> 20);
+                                 info.param.gpus, info.param.gpu, info.param.memory >> 20);
   std::erase(name, '-');
   return name;
 }
@@ -87,7 +97,7 @@ class SmallSpaces : public testing::TestWithParam<SmallSpace> {
     const SmallSpace& s = GetParam();
     answer::RawOptions raw;
     raw.model = "config.json";
-    raw.values = {{"gpu", "h100-80gb"},
+    raw.values = {{"gpu", s.gpu},
                   {"framework", s.framework},
                   {"gpus", fmt::format("{}", s.gpus)},
                   {"gpus-per-node", "4"},
@@ -170,21 +180,33 @@ TEST_P(SmallSpaces, AreAnsweredAlikeByAnyNumberOfWorkers) {
 
 constexpr Bytes operator""_MB(unsigned long long n) { return static_cast<Bytes>(n) << 20; }
 
-INSTANTIATE_TEST_SUITE_P(All, SmallSpaces,
-                         testing::Values(SmallSpace{"megatron-core", kDense, 4, 8, 8192, 6500_MB},
-                                         SmallSpace{"megatron-core", kDense, 6, 12, 2048, 5000_MB},
-                                         SmallSpace{"megatron-core", kMixture, 4, 8, 4096, 7000_MB},
-                                         SmallSpace{"megatron-core", kMixture, 6, 6, 2048, 5000_MB},
-                                         SmallSpace{"megatron-core", kLatent, 4, 4, 4096, 4000_MB},
-                                         SmallSpace{"megatron-core", kLatent, 4, 4, 16384, 5000_MB},
-                                         SmallSpace{"torchtitan", kDense, 8, 24, 8192, 6000_MB},
-                                         SmallSpace{"fsdp2", kDense, 8, 48, 4096, 4000_MB},
-                                         SmallSpace{"fsdp2", kDense, 6, 48, 4096, 16000_MB},
-                                         SmallSpace{"fsdp1", kDense, 8, 48, 4096, 4000_MB},
-                                         SmallSpace{"deepspeed", kDense, 4, 8, 4096, 6000_MB},
-                                         SmallSpace{"ddp", kDense, 6, 48, 2048, 16000_MB},
-                                         SmallSpace{"transformers", kDense, 8, 48, 4096, 16000_MB}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    All, SmallSpaces,
+    testing::Values(SmallSpace{"megatron-core", kDense, 4, 8, 8192, 6500_MB},
+                    SmallSpace{"megatron-core", kDense, 6, 12, 2048, 5000_MB},
+                    SmallSpace{"megatron-core", kMixture, 4, 8, 4096, 7000_MB},
+                    SmallSpace{"megatron-core", kMixture, 6, 6, 2048, 5000_MB},
+                    SmallSpace{"megatron-core", kLatent, 4, 4, 4096, 4000_MB},
+                    SmallSpace{"megatron-core", kLatent, 4, 4, 16384, 5000_MB},
+                    SmallSpace{"torchtitan", kDense, 8, 24, 8192, 6000_MB},
+                    SmallSpace{"fsdp2", kDense, 8, 48, 4096, 4000_MB},
+                    SmallSpace{"fsdp2", kDense, 6, 48, 4096, 16000_MB},
+                    SmallSpace{"fsdp1", kDense, 8, 48, 4096, 4000_MB},
+                    SmallSpace{"deepspeed", kDense, 4, 8, 4096, 6000_MB},
+                    SmallSpace{"ddp", kDense, 6, 48, 2048, 16000_MB},
+                    SmallSpace{"transformers", kDense, 8, 48, 4096, 16000_MB},
+                    SmallSpace{"megatron-core", kDense, 4, 8, 8192, 6500_MB, "l40s"},
+                    SmallSpace{"megatron-core", kMixture, 4, 8, 4096, 7000_MB, "l40s"},
+                    SmallSpace{"megatron-core", kMixture, 4, 4, 8192, 6000_MB, "h200-141gb"},
+                    SmallSpace{"megatron-core", kSinks, 4, 8, 4096, 5000_MB, "h200-141gb"},
+                    SmallSpace{"megatron-core", kLatent, 4, 4, 4096, 4000_MB, "a100-80gb"},
+                    SmallSpace{"torchtitan", kDense, 4, 12, 4096, 6000_MB, "l40s"},
+                    SmallSpace{"torchtitan", kMixture, 4, 8, 4096, 6000_MB, "h200-141gb"},
+                    SmallSpace{"fsdp2", kMixture, 4, 16, 4096, 5000_MB, "l40s"},
+                    SmallSpace{"deepspeed", kMixture, 4, 8, 4096, 6000_MB, "h200-141gb"},
+                    SmallSpace{"ddp", kMixture, 6, 48, 2048, 16000_MB, "b200-180gb"},
+                    SmallSpace{"transformers", kDense, 4, 16, 4096, 16000_MB, "l40s"}),
+    name_of);
 
 }  // namespace
 }  // namespace memtape::plan
