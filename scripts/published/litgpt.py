@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """litgpt: tutorials/resource-tables.md of October 2023 (torch 2.1) and config_hub/finetune/README.md of 2024."""
-from .row import NotAnswerable, NotModelled, Plan, base_model, gpu, need
+import json
+
+from .row import NotAnswerable, Plan, base_model, gpu, need
 
 MODELS = [("phi-1_5", "microsoft/phi-1_5"), ("phi-2", "microsoft/phi-2"), ("Phi-3-mini", "microsoft/Phi-3-mini-128k-instruct"),
           ("Llama-2-7b", "meta-llama/Llama-2-7b-hf"), ("falcon-40b", "tiiuae/falcon-40b"), ("falcon-7b", "tiiuae/falcon-7b"),
@@ -33,8 +35,6 @@ def shares(row, october):
 
 
 def plan(row):
-    if row["method"].startswith("adapter"):
-        raise NotModelled("LLaMA-Adapter")
     need(row, "micro_batch", "seq_len")
     config = CONFIGS.get(row["model"])
     october = "2023-10" in row["framework_version"]
@@ -44,12 +44,14 @@ def plan(row):
             "--with", "litgpt==0.1.0" if october else "litgpt==0.4.0" if before else "litgpt==0.5.0"]
     if "SUSPECT" in (row["notes"] or ""):
         raise NotAnswerable("below its own weights, gradients and states: another setting than it says")
-    if row["num_gpus"] > 1 or not row["lora"]:
+    if row["num_gpus"] > 1 or row["method"] == "full":
         args += shares(row, october)
     if row["lora"]:
         targets = row["lora"]["targets"] or ["q", "v"]
         args += ["--lora-rank", str(row["lora"]["r"]), "--lora-dropout", str(row["lora"]["dropout"]),
                  "--lora-targets", ",".join(TARGETS.get(target, target) for target in targets)]
+    if row["method"].startswith("adapter"):
+        args += ["--strategy", json.dumps({"finetune": row["method"]})]
     if row["quant"]:
         args += ["--quantize", row["quant"].split()[0].replace("bnb.", "")]
     kinds = ("later",) if october and row["num_gpus"] > 1 else ("first",) if october else ("lengths", "kept") if before and row["quant"] else ("lengths",)

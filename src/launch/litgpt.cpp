@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // litgpt (0.5.13): `litgpt finetune_lora CHECKPOINT_DIR --train.micro_batch_size 4 ...`, and
-// finetune_full; --config names a YAML file, whose settings come before the words'. How long
+// finetune_full, finetune_adapter and finetune_adapter_v2; --config names a YAML file, whose
+// settings come before the words'. How long
 // samples are is the data's affair unless train.max_seq_length cuts them.
 #include <algorithm>
 #include <array>
@@ -84,6 +85,13 @@ void say_litgpt(Reading& reading) {
   if (checkpoint && checkpoint->starts_with(kFolder)) checkpoint->erase(0, kFolder.size());
   reading.take_model(checkpoint, fmt::format("{} microsoft/phi-1_5", reading.name()));
   if (reading.name().ends_with("lora")) add_litgpt_adapters(reading);
+  constexpr std::string_view kFinetune = "finetune_";
+  if (const std::size_t place = reading.name().find("finetune_adapter");
+      place != std::string_view::npos) {
+    JsonObject strategy;
+    strategy.add("finetune", reading.name().substr(place + kFinetune.size()));
+    translation.add("strategy", strategy.text());
+  }
   reading.add_options();
   if (settings.says("quantize")) reading.add_options("quantized");
   add_litgpt_optimizer(reading);
@@ -113,5 +121,7 @@ constexpr SettingsProgram program_called(std::string_view name) {
 
 const SettingsProgram kLitgptLora = program_called("litgpt finetune_lora");
 const SettingsProgram kLitgptFull = program_called("litgpt finetune_full");
+const SettingsProgram kLitgptAdapter = program_called("litgpt finetune_adapter");
+const SettingsProgram kLitgptAdapterV2 = program_called("litgpt finetune_adapter_v2");
 
 }  // namespace memtape::launch

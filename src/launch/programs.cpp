@@ -51,6 +51,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"tune run", translate_by<kTorchtune>},
     {"litgpt finetune; litgpt finetune_lora", translate_by<kLitgptLora>},
     {"litgpt finetune_full", translate_by<kLitgptFull>},
+    {"litgpt finetune_adapter", translate_by<kLitgptAdapter>},
+    {"litgpt finetune_adapter_v2", translate_by<kLitgptAdapterV2>},
     {"torchtitan.train; run_train.sh; run_llama_train.sh", translate_by<kTorchtitan>},
     {"plain_loop.py", translate_plain_loop},
     {"trainer_loop.py", translate_by<kOwnScript>},

@@ -28,9 +28,9 @@ Result<Translation> translate_plain_loop(const LaunchCommand& command);
 
 /// The servers, and the programs that are told by settings what to do.
 extern const ServerProgram kLlamaBench, kLlamacpp, kSglang, kVllm;
-extern const SettingsProgram kAxolotl, kExample, kFastChatLora, kLitgptFull, kLitgptLora,
-    kLlamaFactory, kNanogpt, kNoTrainerExample, kOwnScript, kQlora, kRunClm, kSwift, kTorchtitan,
-    kTorchtune;
+extern const SettingsProgram kAxolotl, kExample, kFastChatLora, kLitgptAdapter, kLitgptAdapterV2,
+    kLitgptFull, kLitgptLora, kLlamaFactory, kNanogpt, kNoTrainerExample, kOwnScript, kQlora,
+    kRunClm, kSwift, kTorchtitan, kTorchtune;
 template <const auto& program>
 Result<Translation> translate_by(const LaunchCommand& command) {
   return translate(program, command);

@@ -50,7 +50,7 @@ LinearSizes mlp_sizes(const GptConfig& c) { return {c.n_embd, c.intermediate_siz
 
 LinearSizes out_sizes(const GptConfig& c) { return {c.intermediate_size, c.n_embd, c.bias}; }
 
-bool adapts_mlp(const Parts& parts) { return parts.lora && parts.lora->mlp; }
+bool adapts_mlp(const Parts& parts) { return parts.adapters.lora && parts.adapters.lora->mlp; }
 
 std::unique_ptr<Norm> qk_norm(const nn::Scope& scope, const GptConfig& c, std::int64_t whole) {
   if (c.norm_qk == QkNorm::none) return nullptr;
@@ -84,12 +84,12 @@ Mlp::Mlp(const nn::Scope& scope, const Parts& parts)
     : Module(scope),
       mlp_class_(parts.config.mlp_class),
       fc_1_(scope / (mlp_class_ == MlpClass::gpt_neox ? "fc" : "fc_1"), mlp_sizes(parts.config),
-            parts.lora, adapts_mlp(parts)),
+            parts.adapters, adapts_mlp(parts)),
       fc_2_(mlp_class_ == MlpClass::gpt_neox
                 ? nullptr
-                : std::make_unique<LoRALinear>(scope / "fc_2", mlp_sizes(parts.config), parts.lora,
-                                               adapts_mlp(parts))),
-      proj_(scope / "proj", out_sizes(parts.config), parts.lora, adapts_mlp(parts)) {}
+                : std::make_unique<LoRALinear>(scope / "fc_2", mlp_sizes(parts.config),
+                                               parts.adapters, adapts_mlp(parts))),
+      proj_(scope / "proj", out_sizes(parts.config), parts.adapters, adapts_mlp(parts)) {}
 
 Tensor Mlp::forward(const Tensor& input) {
   if (!fc_2_) {
@@ -112,11 +112,16 @@ CausalSelfAttention::CausalSelfAttention(const nn::Scope& scope, const Parts& pa
       qkv_(scope / "qkv",
            {config_.n_embd, config_.query_size(), config_.key_size(),
             config_.bias || config_.attn_bias},
-           parts.lora),
-      proj_(scope / "proj", {config_.query_size(), config_.n_embd, config_.bias}, parts.lora,
-            parts.lora && parts.lora->projection),
+           parts.adapters),
+      proj_(scope / "proj", {config_.query_size(), config_.n_embd, config_.bias}, parts.adapters,
+            parts.adapters.lora && parts.adapters.lora->projection),
       norm_q_(qk_norm(scope / "norm_q", config_, config_.query_size())),
-      norm_k_(qk_norm(scope / "norm_k", config_, config_.key_size())) {}
+      norm_k_(qk_norm(scope / "norm_k", config_, config_.key_size())) {
+  if (parts.adapters.llama == LlamaAdapter::none || block < kAdapterStartLayer) return;
+  adapter_wte_ =
+      (scope / "adapter_wte").parameter("weight", {kAdapterPromptLength, config_.n_embd});
+  gating_factor_ = scope.parameter("gating_factor", {1, 1, config_.n_head, 1});
+}
 
 Tensor CausalSelfAttention::forward(const Tensor& x, const Rope& rope) {
   const std::int64_t batch = x.size(0), length = x.size(1), head = config_.head_size;
@@ -145,8 +150,34 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const Rope& rope) {
     v = ghost::repeat_interleave(v, q_per_kv, 1);
   }
   Tensor y = attend(q, k, v, slides_ ? sliding_window_mask(length, q.dtype()) : Tensor());
+  if (adapter_wte_.defined()) y = with_prompt(q, std::move(y));
   y = y.reshape({batch, length, head * config_.n_head});
   return proj_(y);
+}
+
+/// The first call is that of validate(), without gradients, and nothing ever empties the cache: so
+/// the prompt's own table gets no gradient, and only its gate is trained.
+void CausalSelfAttention::keep_prompt() {
+  const std::int64_t groups = config_.n_query_groups, q_per_kv = config_.n_head / groups,
+                     head = config_.head_size;
+  const Tensor prefix = adapter_wte_.reshape({1, kAdapterPromptLength, config_.n_embd});
+  const Tensor aqkv = qkv_(prefix)
+                          .view({1, kAdapterPromptLength, groups, q_per_kv + 2, head})
+                          .permute({0, 2, 3, 1, 4});
+  const auto kept = [&](std::int64_t place) {
+    Tensor part = aqkv.slice(2, place, place + 1);
+    if (groups != 1) part = ghost::repeat_interleave(part, q_per_kv, 2);
+    return part.view({1, -1, kAdapterPromptLength, head});
+  };
+  prompt_keys_ = kept(q_per_kv);
+  prompt_values_ = kept(q_per_kv + 1);
+}
+
+Tensor CausalSelfAttention::with_prompt(const Tensor& q, Tensor y) {
+  if (!prompt_keys_.defined()) keep_prompt();
+  const Tensor amask = ghost::ones({q.size(2), kAdapterPromptLength}, DType::boolean);
+  const Tensor ay = attend(q, prompt_keys_, prompt_values_, amask);
+  return y.add(gating_factor_.mul(ay));
 }
 
 /// With softcapping SDPA cannot be used.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of litgpt's GPT (0.5.13, model.py): norms, MLPs, attention, and the block that they
 // form, with residual branches one after the other or side by side. Each linear layer may carry an
-// adapter.
+// adapter. In litgpt.adapter and adapter_v2 the attention of a layer also looks at a prompt of its
+// own.
 #pragma once
 
 #include <memory>
@@ -13,10 +14,10 @@
 
 namespace memtape::litgpt {
 
-/// What every part is built from. `lora` is null in litgpt.model.
+/// What every part is built from.
 struct Parts {
   const GptConfig& config;
-  const Lora* lora;
+  Adapters adapters;
 };
 
 /// The tables of the rotation, [1, T, rope_n_elem].
@@ -66,12 +67,16 @@ class CausalSelfAttention : public nn::Module<CausalSelfAttention> {
 
  private:
   Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask) const;
+  Tensor with_prompt(const Tensor& q, Tensor y);
+  void keep_prompt();
 
   const GptConfig& config_;
   bool slides_;
   LoRAQKVLinear qkv_;
   LoRALinear proj_;
   std::unique_ptr<Norm> norm_q_, norm_k_;
+  Tensor adapter_wte_, gating_factor_;  ///< undefined if the layer has no prompt
+  Tensor prompt_keys_, prompt_values_;  ///< adapter_kv_cache
 };
 
 class Block : public nn::GradientCheckpointingLayer<Block> {

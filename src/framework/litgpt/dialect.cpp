@@ -2,19 +2,15 @@
 // litgpt's finetuning step under Lightning Fabric.
 #include "framework/torch/dialect.h"
 
+#include "framework/litgpt/adapters.h"
 #include "framework/litgpt/finetune.h"
 #include "framework/torch/dialect_parts.h"
 
 namespace memtape::litgpt {
 namespace {
 
-constexpr std::array kAbsent{torch::kNoTrainedLayers,
-                             torch::kNoUpcasting,
-                             torch::kNoSchedule,
-                             torch::kNoOffload,
-                             torch::kNoInitDevice,
-                             torch::kNoFreezing,
-                             AbsentOption{"strategy", "strategy that is modelled"}};
+constexpr std::array kAbsent{torch::kNoTrainedLayers, torch::kNoUpcasting,  torch::kNoSchedule,
+                             torch::kNoOffload,       torch::kNoInitDevice, torch::kNoFreezing};
 
 /// litgpt calls scaled_dot_product_attention, whose kernel torch chooses.
 Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recipe) {
@@ -36,6 +32,7 @@ constinit const Dialect kDialect{
                   .summary = "litgpt's finetuning, of all weights or of adapters",
                   .takes = {.quantize = true},
                   .absent = kAbsent,
+                  .strategy = read_strategy,
                   .check = check_options},
     .tasks = torch::kLanguageTasks,
     .packages = packages_of_program,

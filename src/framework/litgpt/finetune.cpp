@@ -30,10 +30,6 @@ Result<std::optional<Lora>> read_lora(const TrainRecipe& recipe) {
   if (!recipe.lora) return std::optional<Lora>();
   Lora lora{
       .r = recipe.lora->rank, .dropout = recipe.lora->dropout, .query = false, .value = false};
-  if (recipe.quantization)
-    lora.quantize = Quantize{.double_quant = recipe.quantization->double_quant,
-                             .compute_dtype = recipe.parameter_dtype(),
-                             .before_0_5 = !asks_for_recent_bitsandbytes(recipe)};
   struct Target {
     std::string_view name;
     bool Lora::* adapted;
@@ -56,7 +52,31 @@ Result<std::optional<Lora>> read_lora(const TrainRecipe& recipe) {
   return lora;
 }
 
+LlamaAdapter llama_adapter(const TrainRecipe& recipe) { return recipe.own.of<Options>().adapter; }
+
+bool trains_adapters(const TrainRecipe& recipe) {
+  return recipe.lora || llama_adapter(recipe) != LlamaAdapter::none;
+}
+
+std::optional<Quantize> quantize_of(const TrainRecipe& recipe) {
+  if (!recipe.quantization) return {};
+  return Quantize{.double_quant = recipe.quantization->double_quant,
+                  .compute_dtype = recipe.parameter_dtype(),
+                  .before_0_5 = !asks_for_recent_bitsandbytes(recipe)};
+}
+
+Result<void> check_adapter(const TrainRecipe& recipe) {
+  if (llama_adapter(recipe) == LlamaAdapter::none) return {};
+  if (recipe.lora)
+    return bad_input("litgpt trains adapters of one kind", "--strategy: finetune",
+                     "leave it out, or --lora-rank");
+  if (recipe.layout.gpus > 1)
+    return unsupported("LLaMA-Adapter over several GPUs is not modelled", "--gpus", "1");
+  return {};
+}
+
 Result<void> check(const TrainRecipe& recipe) {
+  if (const auto fine = check_adapter(recipe); !fine) return fine;
   if (recipe.lora && !recipe.lora->target_pattern.empty())
     return bad_input("litgpt takes names of its own parts", "--peft: target_modules",
                      "a list of query, key, value, projection, mlp and head");
@@ -68,9 +88,9 @@ Result<void> check(const TrainRecipe& recipe) {
   if (recipe.checkpointing != Checkpointing::none)
     return unsupported("litgpt checkpoints activations where it shards a model, and only there",
                        "--gradient-checkpointing", "leave it out");
-  if (recipe.quantization && !recipe.lora)
-    return unsupported("litgpt quantizes under adapters; LoRA is modelled", "--quantize",
-                       "add --lora-rank");
+  if (recipe.quantization && !trains_adapters(recipe))
+    return unsupported("litgpt quantizes under adapters", "--quantize",
+                       "add --lora-rank, or --strategy '{\"finetune\": \"adapter\"}'");
   if (recipe.quantization && recipe.autocasts())
     return bad_input("Quantization and mixed precision is not supported", "--quantize",
                      "--precision bf16 or fp32");
@@ -83,8 +103,6 @@ Result<void> check(const TrainRecipe& recipe) {
                      "--optimizer", "adamw");
   return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
 }
-
-bool is_adapter(const std::string& name) { return name.find("lora_") != std::string::npos; }
 
 /// FSDPStrategy and FSDPPrecision of lightning.fabric: bf16-true holds and shares all in bf16, and
 /// bf16-mixed holds float32.
@@ -130,7 +148,7 @@ class Finetuned final : public torch::DrivenModel {
     if (!recipe.quantization) return DrivenModel::make_optimizer(recipe);
     std::vector<Tensor> adapters;
     for (const nn::ModuleNode::Named& p : nn::named_parameters(gpt_.tree.root()))
-      if (is_adapter(p.name)) adapters.push_back(p.tensor);
+      if (is_trained(p.name, llama_adapter(recipe))) adapters.push_back(p.tensor);
     return std::make_unique<transformers::BitsAndBytesOptimizer>(
         std::move(adapters), BitsAndBytesOptim{.paged = true},
         std::unordered_set<const ghost::TensorImpl*>());
@@ -144,10 +162,10 @@ class Finetuned final : public torch::DrivenModel {
   Tensor loss_;  ///< fit()'s local
 };
 
-/// mark_only_lora_as_trainable
-void freeze_base(Gpt& model) {
+/// mark_only_lora_as_trainable and those of the adapters
+void freeze_base(Gpt& model, LlamaAdapter adapter) {
   for (const nn::ModuleNode::Named& p : nn::named_parameters(model.tree.root()))
-    if (!is_adapter(p.name)) p.tensor.impl().requires_grad = false;
+    if (!is_trained(p.name, adapter)) p.tensor.impl().requires_grad = false;
 }
 
 struct Program {
@@ -162,8 +180,9 @@ struct Program {
   /// fabric.init_module(): where several GPUs share it, it is made elsewhere.
   std::unique_ptr<Gpt> make_model() const {
     const ghost::HostGuard elsewhere(recipe.layout.gpus > 1);
-    auto model = std::make_unique<Gpt>(config, lora, dtype(), recipe.autocasts());
-    if (lora) freeze_base(*model);
+    const Adapters adapters{lora ? &*lora : nullptr, llama_adapter(recipe), quantize_of(recipe)};
+    auto model = std::make_unique<Gpt>(config, adapters, dtype(), recipe.autocasts());
+    if (trains_adapters(recipe)) freeze_base(*model, adapters.llama);
     model->set_up(dtype());
     return model;
   }

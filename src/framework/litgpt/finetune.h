@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// litgpt finetune_lora and finetune_full (0.5.13, finetune/lora.py, finetune/full.py): litgpt's own
+// litgpt finetune_lora, finetune_full, finetune_adapter and finetune_adapter_v2 (0.5.13, finetune/):
+// litgpt's own
 // model under lightning.fabric, on several GPUs under its FSDPStrategy, which wraps and checkpoints
 // each Block. The longest sample of the data sets the length for which the rotation's tables are
 // made. A check of two validation batches comes before the first step. The running means and counts

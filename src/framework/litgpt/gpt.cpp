@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/litgpt/gpt.h"
 
+#include <utility>
+
 #include "framework/litgpt/chunked_cross_entropy.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/creation.h"
@@ -35,15 +37,14 @@ Tensor angles(std::int64_t length, std::int64_t n_elem) {
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& config, const std::optional<Lora>& lora, DType dtype, bool autocasts)
+Gpt::Gpt(const GptConfig& config, const Adapters& adapters, DType dtype, bool autocasts)
     : PretrainedModel({.dtype = dtype}),
       config_(config),
-      lora_(lora),
-      parts_{config_, lora_ ? &*lora_ : nullptr},
+      parts_{config_, adapters},
       autocasts_(autocasts),
       lm_head_(root() / "lm_head",
-               {config_.n_embd, config_.padded_vocab_size, config_.lm_head_bias}, parts_.lora,
-               lora_ && lora_->head),
+               {config_.n_embd, config_.padded_vocab_size, config_.lm_head_bias}, adapters,
+               adapters.lora && adapters.lora->head),
       transformer_(root() / "transformer"),
       wte_(transformer_ / "wte", config_.padded_vocab_size, config_.n_embd),
       h_(transformer_ / "h", config_.n_layer, parts_),
@@ -90,7 +91,11 @@ Tensor Gpt::hidden_states(const Tensor& input_ids) {
   Tensor x = wte_(input_ids);
   if (wte_norm_) x = (*wte_norm_)(x);
   if (config_.scale_embeddings) x = x.mul(ghost::kScale);
-  const auto kind = [this](std::size_t i) { return !config_.slides.empty() && config_.slides[i]; };
+  const bool has_prompts = parts_.adapters.llama != LlamaAdapter::none;
+  const auto kind = [&](std::size_t i) {
+    const bool slides = !config_.slides.empty() && config_.slides[i];
+    return std::pair(slides, has_prompts && std::cmp_greater_equal(i, kAdapterStartLayer));
+  };
   x = nn::run_layers(h_, std::move(x), nn::layer_period(h_.size(), kind),
                      [&](Block& block, std::size_t, const Tensor& in) { return block(in, rope); });
   return ln_f_(x);
@@ -132,7 +137,7 @@ std::vector<Tensor> Gpt::chunked_logits(const Tensor& input_ids) {
 
 family::ModelOutput Gpt::forward(const family::Batch& batch) {
   const Tensor targets = batch.labels.slice(-1, 1, batch.labels.size(-1));
-  if (!lora_) {
+  if (!parts_.adapters.lora && parts_.adapters.llama == LlamaAdapter::none) {
     const Tensor logits = whole_logits(batch.input_ids);
     logits_ = {logits};
     return {.loss = chunked_cross_entropy(logits.slice(-2, 0, -1), targets), .logits = {}};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// litgpt's GPT (0.5.13, model.py; with adapters lora.py) as lightning.fabric runs it (2.6,
+// litgpt's GPT (0.5.13, model.py; with adapters lora.py, adapter.py and adapter_v2.py) as lightning.fabric runs it (2.6,
 // fabric/wrappers.py). It is built on the GPU in the dtype of the precision, and returns its logits
 // as float32.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "family/pretrained.h"
@@ -17,8 +16,8 @@ namespace memtape::litgpt {
 
 class Gpt final : public family::PretrainedModel {
  public:
-  /// Without `lora` it is litgpt.model.GPT. `autocasts` means the precision bf16-mixed.
-  Gpt(const GptConfig& config, const std::optional<Lora>& lora, DType dtype, bool autocasts);
+  /// Without adapters it is litgpt.model.GPT. `autocasts` means the precision bf16-mixed.
+  Gpt(const GptConfig& config, const Adapters& adapters, DType dtype, bool autocasts);
 
   /// Runs within what a strategy has wrapped around the module.
   void run_within(torch::DrivenModel& wrapper) { wrapper_ = &wrapper; }
@@ -32,8 +31,8 @@ class Gpt final : public family::PretrainedModel {
   /// The old table stays alive in a local variable.
   void stabilize_embedding();
 
-  /// The loss of one turn of fit() (finetune/lora.py, finetune/full.py). Its logits live until the
-  /// next turn makes new ones.
+  /// The loss of one turn of fit() (finetune/full.py; finetune/lora.py and the adapters', with the
+  /// head in chunks). Its logits live until the next turn makes new ones.
   family::ModelOutput forward(const family::Batch& batch) override;
   /// Forgets the logits, so that the next turn is like a first one.
   void forget_logits() { logits_.clear(); }
@@ -50,7 +49,6 @@ class Gpt final : public family::PretrainedModel {
   void call(const std::function<torch::DrivenModel::Outputs()>& module);
 
   const GptConfig config_;
-  const std::optional<Lora> lora_;
   const Parts parts_;
   const bool autocasts_;
   LoRALinear lm_head_;

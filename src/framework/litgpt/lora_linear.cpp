@@ -2,6 +2,7 @@
 #include "framework/litgpt/lora_linear.h"
 
 #include <numeric>
+#include <utility>
 
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -14,8 +15,8 @@ namespace {
 
 double dropout_of(const Lora* lora) { return lora ? lora->dropout : 0.0; }
 
-nn::Scope place_of_linear(const nn::Scope& scope, const Lora* lora) {
-  return lora ? scope / "linear" : scope;
+nn::Scope place_of_linear(const nn::Scope& scope, const Adapters& adapters) {
+  return adapters.lora || adapters.llama == LlamaAdapter::v2 ? scope / "linear" : scope;
 }
 
 std::vector<std::int64_t> adapted_shapes(const QkvSizes& sizes, const Lora* lora) {
@@ -29,44 +30,60 @@ std::vector<std::int64_t> adapted_shapes(const QkvSizes& sizes, const Lora* lora
 
 }  // namespace
 
-LoRALinear::LoRALinear(const nn::Scope& scope, const LinearSizes& sizes, const Lora* lora,
-                       bool adapted)
+BiasAndScale::BiasAndScale(const nn::Scope& scope, std::int64_t out_features,
+                           const Adapters& adapters) {
+  if (adapters.llama != LlamaAdapter::v2) return;
+  adapter_bias_ = scope.parameter("adapter_bias", {out_features});
+  adapter_scale_ = scope.parameter("adapter_scale", {out_features});
+}
+
+Tensor BiasAndScale::operator()(Tensor output) const {
+  if (!adapter_scale_.defined()) return output;
+  return adapter_scale_.mul(std::move(output).add(adapter_bias_));
+}
+
+LoRALinear::LoRALinear(const nn::Scope& scope, const LinearSizes& sizes, const Adapters& adapters,
+                       bool has_lora)
     : Module(scope),
-      lora_dropout_(scope / "lora_dropout", dropout_of(lora)),
-      linear_(place_of_linear(scope, lora), sizes.in_features, sizes.out_features, sizes.bias) {
-  if (lora && lora->quantize) quantize_linear(linear_, *lora->quantize);
-  if (!lora || !adapted) return;
-  lora_A_ = scope.parameter("lora_A", {lora->r, sizes.in_features});
-  lora_B_ = scope.parameter("lora_B", {sizes.out_features, lora->r});
+      lora_dropout_(scope / "lora_dropout", dropout_of(adapters.lora)),
+      linear_(place_of_linear(scope, adapters), sizes.in_features, sizes.out_features, sizes.bias),
+      bias_and_scale_(scope, sizes.out_features, adapters) {
+  if (adapters.quantize) quantize_linear(linear_, *adapters.quantize);
+  if (!adapters.lora || !has_lora) return;
+  lora_A_ = scope.parameter("lora_A", {adapters.lora->r, sizes.in_features});
+  lora_B_ = scope.parameter("lora_B", {sizes.out_features, adapters.lora->r});
 }
 
 Tensor LoRALinear::forward(const Tensor& x) {
-  const Tensor pretrained = linear_(x);
+  const Tensor pretrained = bias_and_scale_(linear_(x));
   if (!lora_A_.defined()) return pretrained;
   const Tensor lora =
       lora_dropout_(x).matmul(lora_A_.transpose(0, 1)).matmul(lora_B_.transpose(0, 1)).mul(2.0);
   return pretrained.add(lora);
 }
 
-LoRAQKVLinear::LoRAQKVLinear(const nn::Scope& scope, const QkvSizes& sizes, const Lora* lora)
+LoRAQKVLinear::LoRAQKVLinear(const nn::Scope& scope, const QkvSizes& sizes,
+                             const Adapters& adapters)
     : Module(scope),
       out_features_(sizes.query_size + 2 * sizes.key_size),
       equal_groups_(sizes.query_size == sizes.key_size),
-      lora_dropout_(scope / "lora_dropout", dropout_of(lora)),
-      linear_(place_of_linear(scope, lora), sizes.n_embd, out_features_, sizes.bias),
-      qkv_shapes_(adapted_shapes(sizes, lora)) {
-  if (lora && lora->quantize) quantize_linear(linear_, *lora->quantize);
+      lora_dropout_(scope / "lora_dropout", dropout_of(adapters.lora)),
+      linear_(place_of_linear(scope, adapters), sizes.n_embd, out_features_, sizes.bias),
+      bias_and_scale_(scope, out_features_, adapters),
+      qkv_shapes_(adapted_shapes(sizes, adapters.lora)) {
+  if (adapters.quantize) quantize_linear(linear_, *adapters.quantize);
   if (qkv_shapes_.empty()) return;
   all_adapted_ = qkv_shapes_.size() == 3;
   const auto adapted = static_cast<std::int64_t>(qkv_shapes_.size());
   const std::int64_t outputs =
       std::accumulate(qkv_shapes_.begin(), qkv_shapes_.end(), std::int64_t{0});
-  lora_A_ = scope.parameter("lora_A", {lora->r * adapted, sizes.n_embd});
-  lora_B_ = scope.parameter("lora_B", {outputs, lora->r});
+  const std::int64_t r = adapters.lora->r;
+  lora_A_ = scope.parameter("lora_A", {r * adapted, sizes.n_embd});
+  lora_B_ = scope.parameter("lora_B", {outputs, r});
 }
 
 Tensor LoRAQKVLinear::forward(const Tensor& x) {
-  const Tensor pretrained = linear_(x);
+  const Tensor pretrained = bias_and_scale_(linear_(x));
   if (!lora_A_.defined()) return pretrained;
   const Tensor after_A = ghost::linear(lora_dropout_(x), lora_A_, {});
   const Tensor after_B = conv1d(after_A.transpose(-2, -1), lora_B_.unsqueeze(-1)).transpose(-2, -1);

@@ -2,45 +2,46 @@
 // LoRALinear and LoRAQKVLinear of litgpt (0.5.13, lora.py): a linear layer of the model, and beside
 // it two small products that are trained. One layer makes queries, keys and values. A convolution
 // with one group for each of them that is adapted makes their updates, which are then put into
-// zeros.
+// zeros. In litgpt.adapter_v2 both are an AdapterV2Linear, with a bias and a scale that are trained.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "framework/litgpt/quantize.h"
+#include "framework/litgpt/adapters.h"
 #include "nn/layers.h"
 
 namespace memtape::litgpt {
 
 using ghost::Tensor;
 
-/// litgpt's flags --lora_r, --lora_dropout and --lora_query ... --lora_head.
-struct Lora {
-  std::int64_t r = 8;
-  double dropout = 0.05;
-  bool query = true, key = false, value = true, projection = false, mlp = false, head = false;
-  std::optional<Quantize> quantize = {};
-};
-
 struct LinearSizes {
   std::int64_t in_features, out_features;
   bool bias;
 };
 
-/// A linear layer of litgpt's model. In litgpt.model it is torch's own; in litgpt.lora it is named
-/// `linear` inside of a LoRALinear.
+/// What AdapterV2Linear has beside its `linear`. Elsewhere there is nothing, and values pass.
+class BiasAndScale {
+ public:
+  BiasAndScale(const nn::Scope& scope, std::int64_t out_features, const Adapters& adapters);
+  Tensor operator()(Tensor output) const;
+
+ private:
+  Tensor adapter_bias_, adapter_scale_;
+};
+
+/// A linear layer of litgpt's model. In litgpt.model and litgpt.adapter it is torch's own; in
+/// litgpt.lora and litgpt.adapter_v2 it is named `linear` inside of another.
 class LoRALinear : public nn::Module<LoRALinear> {
  public:
-  /// `lora` is that of the model, or null for litgpt.model. `adapted` says whether this layer has
-  /// an adapter.
-  LoRALinear(const nn::Scope& scope, const LinearSizes& sizes, const Lora* lora, bool adapted);
+  /// `adapters` are those of the model; `has_lora` says whether this layer has LoRA's.
+  LoRALinear(const nn::Scope& scope, const LinearSizes& sizes, const Adapters& adapters,
+             bool has_lora);
   Tensor forward(const Tensor& x);
 
  private:
   nn::Dropout lora_dropout_;
   nn::Linear linear_;
+  BiasAndScale bias_and_scale_;
   Tensor lora_A_, lora_B_;
 };
 
@@ -51,7 +52,7 @@ struct QkvSizes {
 
 class LoRAQKVLinear : public nn::Module<LoRAQKVLinear> {
  public:
-  LoRAQKVLinear(const nn::Scope& scope, const QkvSizes& sizes, const Lora* lora);
+  LoRAQKVLinear(const nn::Scope& scope, const QkvSizes& sizes, const Adapters& adapters);
   Tensor forward(const Tensor& x);
 
  private:
@@ -63,6 +64,7 @@ class LoRAQKVLinear : public nn::Module<LoRAQKVLinear> {
   bool equal_groups_;
   nn::Dropout lora_dropout_;
   nn::Linear linear_;
+  BiasAndScale bias_and_scale_;
   std::vector<std::int64_t> qkv_shapes_;  ///< the sizes of those that are adapted
   bool all_adapted_ = false;
   Tensor lora_A_, lora_B_, lora_ind_;
