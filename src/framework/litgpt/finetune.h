@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // litgpt finetune_lora, finetune_full, finetune_adapter and finetune_adapter_v2 (0.5.13, finetune/):
-// litgpt's own
-// model under lightning.fabric, on several GPUs under its FSDPStrategy, which wraps and checkpoints
-// each Block. The longest sample of the data sets the length for which the rotation's tables are
-// made. A check of two validation batches comes before the first step. The running means and counts
-// that the loop prints are left out; they take a few KiB.
+// litgpt's own model under lightning.fabric, the first two on several GPUs under its FSDPStrategy,
+// too, which wraps and checkpoints each Block. The longest sample of the data sets the length for
+// which the rotation's tables are made. A check of two validation batches comes before the first
+// step. The running means and counts that the loop prints are left out; they take a few KiB.
 #pragma once
 
 #include "framework/torch/train_loop.h"

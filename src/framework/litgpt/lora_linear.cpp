@@ -48,7 +48,7 @@ LoRALinear::LoRALinear(const nn::Scope& scope, const LinearSizes& sizes, const A
       lora_dropout_(scope / "lora_dropout", dropout_of(adapters.lora)),
       linear_(place_of_linear(scope, adapters), sizes.in_features, sizes.out_features, sizes.bias),
       bias_and_scale_(scope, sizes.out_features, adapters) {
-  if (adapters.quantize) quantize_linear(linear_, *adapters.quantize);
+  if (adapters.quantize) first_state_ = quantize_linear(linear_, *adapters.quantize);
   if (!adapters.lora || !has_lora) return;
   lora_A_ = scope.parameter("lora_A", {adapters.lora->r, sizes.in_features});
   lora_B_ = scope.parameter("lora_B", {sizes.out_features, adapters.lora->r});
@@ -71,7 +71,7 @@ LoRAQKVLinear::LoRAQKVLinear(const nn::Scope& scope, const QkvSizes& sizes,
       linear_(place_of_linear(scope, adapters), sizes.n_embd, out_features_, sizes.bias),
       bias_and_scale_(scope, out_features_, adapters),
       qkv_shapes_(adapted_shapes(sizes, adapters.lora)) {
-  if (adapters.quantize) quantize_linear(linear_, *adapters.quantize);
+  if (adapters.quantize) first_state_ = quantize_linear(linear_, *adapters.quantize);
   if (qkv_shapes_.empty()) return;
   all_adapted_ = qkv_shapes_.size() == 3;
   const auto adapted = static_cast<std::int64_t>(qkv_shapes_.size());

@@ -42,6 +42,7 @@ class LoRALinear : public nn::Module<LoRALinear> {
   nn::Dropout lora_dropout_;
   nn::Linear linear_;
   BiasAndScale bias_and_scale_;
+  std::vector<Tensor> first_state_;  ///< of a quantized layer
   Tensor lora_A_, lora_B_;
 };
 
@@ -65,6 +66,7 @@ class LoRAQKVLinear : public nn::Module<LoRAQKVLinear> {
   nn::Dropout lora_dropout_;
   nn::Linear linear_;
   BiasAndScale bias_and_scale_;
+  std::vector<Tensor> first_state_;       ///< of a quantized layer
   std::vector<std::int64_t> qkv_shapes_;  ///< the sizes of those that are adapted
   bool all_adapted_ = false;
   Tensor lora_A_, lora_B_, lora_ind_;

@@ -4,6 +4,8 @@
 // quantized by way of float16 as it is made.
 #pragma once
 
+#include <vector>
+
 #include "nn/layers.h"
 
 namespace memtape::litgpt {
@@ -15,7 +17,10 @@ struct Quantize {
   bool before_0_5 = false;
 };
 
-/// _Linear4bit.__init__, after the layer itself has been made.
-void quantize_linear(nn::Linear& layer, const Quantize& how);
+/// _Linear4bit.__init__, after the layer itself has been made, and then the loading of the
+/// checkpoint, which quantizes anew (_quantize_on_load_hook) and replaces the weight and its state.
+/// bitsandbytes' layer names that state, too, since 0.43 (nn/modules.py: Params4bit._quantize sets
+/// module.quant_state), and keeps the first one: returns its tensors.
+std::vector<ghost::Tensor> quantize_linear(nn::Linear& layer, const Quantize& how);
 
 }  // namespace memtape::litgpt
