@@ -28,14 +28,16 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
 
 /// With what classifiers are told beside; a reward model is one of a single class.
 family::ModelOptions classifier_options(const Config& config, const family::FamilyFacts& facts,
-                                        const TrainRecipe& recipe, family::ModelOptions options) {
+                                        const TrainRecipe& recipe, Purpose purpose,
+                                        family::ModelOptions options) {
   const bool is_reward = recipe.trl == TrlTrainer::reward;
   options.task = is_reward ? family::Task::sequence_classification : recipe.task;
   if (!family::is_classification(options.task)) return options;
   options = family::with_classifier(config, facts, options);
   if (recipe.num_labels) options.num_labels = *recipe.num_labels;
   if (is_reward) options.num_labels = 1;
-  if (options.num_labels == 1 && options.task != family::Task::sequence_classification)
+  const bool trains = purpose == Purpose::training;
+  if (trains && options.num_labels == 1 && options.task != family::Task::sequence_classification)
     config.fail("num_labels", "tokens of one class teach nothing, must be 2 or more");
   return options;
 }
@@ -60,13 +62,14 @@ std::unique_ptr<family::PretrainedModel> drawn(std::string_view model_type, cons
 }  // namespace
 
 Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
-                                                           const TrainRecipe& recipe) {
+                                                           const TrainRecipe& recipe,
+                                                           Purpose purpose) {
   const Result<const family::FamilyFacts*> family = family::find_family(config, recipe.task);
   if (!family) return tl::unexpected(family.error());
   if (const auto there = family::check_is_there(**family, recipe.release); !there)
     return tl::unexpected(there.error());
   std::unique_ptr<family::PretrainedModel> model = drawn((*family)->model_type, [&] {
-    return (*family)->build(config, classifier_options(config, **family, recipe,
+    return (*family)->build(config, classifier_options(config, **family, recipe, purpose,
                                                        {.dtype = recipe.parameter_dtype(),
                                                         .attention = attention_of(recipe.attention),
                                                         .expert_load = recipe.expert_load}));

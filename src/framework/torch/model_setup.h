@@ -16,9 +16,13 @@ struct TrainRecipe;
 
 namespace memtape::torch {
 
+/// What a model is made for: a classifier of tokens with one class can be asked, not trained.
+enum class Purpose { training, inference };
+
 /// The model as its constructor leaves it.
 Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
-                                                           const TrainRecipe& recipe);
+                                                           const TrainRecipe& recipe,
+                                                           Purpose purpose = Purpose::training);
 
 /// The sizes of one sample that the recipe trains on. The labels of an encoder-decoder have their
 /// own length.

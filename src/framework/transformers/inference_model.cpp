@@ -52,7 +52,7 @@ Result<QuantizedModel> load_for_inference(const Config& config, const GenerateRe
     case StoredWeights::Kind::float8:
     case StoredWeights::Kind::mxfp4: return load_converted(config, load, *stored);
   }
-  auto model = torch::new_model(config, load);
+  auto model = torch::new_model(config, load, torch::Purpose::inference);
   if (!model) return tl::unexpected(model.error());
   if (has_tower_beside_text(config)) family::make_mllama_tower((*model)->root() / "model", config);
   return QuantizedModel{std::move(*model), 0, {}};
