@@ -44,6 +44,7 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"llamafactory-cli train; lmf train; llamafactory.cli train; train_bash.py",
      translate_by<kLlamaFactory>},
     {"qlora.py", translate_by<kQlora>},
+    {"train_qwen.py; qwenvl.train.train_qwen", translate_by<kQwenVl>},
     {"fastchat.train.train_lora; fastchat/train/train_lora.py", translate_by<kFastChatLora>},
     {"swift sft; swift pt; swift.cli.main sft; swift.cli.main pt; swift.cli.sft; swift.cli.pt",
      translate_swift},

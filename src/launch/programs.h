@@ -30,7 +30,7 @@ Result<Translation> translate_plain_loop(const LaunchCommand& command);
 extern const ServerProgram kLlamaBench, kLlamacpp, kSglang, kVllm;
 extern const SettingsProgram kAxolotl, kExample, kFastChatLora, kLitgptAdapter, kLitgptAdapterV2,
     kLitgptFull, kLitgptLora, kLlamaFactory, kNanogpt, kNoTrainerExample, kOwnScript, kQlora,
-    kRunClm, kSwift, kTorchtitan, kTorchtune;
+    kQwenVl, kRunClm, kSwift, kTorchtitan, kTorchtune;
 template <const auto& program>
 Result<Translation> translate_by(const LaunchCommand& command) {
   return translate(program, command);

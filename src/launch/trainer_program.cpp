@@ -24,8 +24,18 @@ void take_shipped_config(std::string& file, Reading& reading) {
   file = shipped;
 }
 
+/// A plain "no" of an argument that takes words (--save_strategy no): HfArgumentParser leaves those
+/// as they are, where PyYAML reads a truth.
+bool is_the_word_no(const GivenSetting& setting) {
+  if (setting.value.kind != YamlNode::Kind::scalar || setting.value.text != "no") return false;
+  const auto& all = transformers::training_arguments();
+  const auto found = std::ranges::find_if(
+      all, [&](const transformers::Argument& a) { return a.name() == setting.name; });
+  return found != all.end() && !std::holds_alternative<option::OnOff>(found->kind);
+}
+
 void add_argument(const GivenSetting& setting, Reading& reading) {
-  std::vector<std::string> values{option_text(setting.value)};
+  std::vector<std::string> values{is_the_word_no(setting) ? "no" : option_text(setting.value)};
   if (setting.name == "loss_type" && setting.value.kind == YamlNode::Kind::sequence) {
     values.clear();  // DPOConfig's is a list of names
     for (const YamlNode& name : setting.value.children) values.push_back(option_text(name));
