@@ -243,6 +243,14 @@ inline constexpr Change kVllmEncodersJoinTheirGates{
     "queries and keys are rotated together). They do not in 0.8.5 and do in 0.27.1.",
     "vllm/model_executor/models/qwen2_5_vl.py:Qwen2_5_VisionBlock"};
 
+inline constexpr Change kVllmGatesByCard{
+    Package::vllm,
+    {0, 19, 0},
+    "Nemotron-H's gates are in the model's dtype on Hopper and on data centers' Blackwell, where a "
+    "kernel computes in float32; before, in float32. They are in float32 in 0.14.1 and not in "
+    "0.19.0.",
+    "vllm/model_executor/layers/fused_moe/router/gate_linear.py:GateLinear"};
+
 inline constexpr Change kVllmBatchesGemma4Frames{
     Package::vllm,
     {0, 22, 0},

@@ -92,7 +92,7 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
       runtime_(place.runtime()),
       shape_(shape),
       options_(options),
-      gate_(place / options.gate_name, shape.hidden, {shape.experts},
+      gate_(place / options.gate_name, options.gate_in.value_or(shape.hidden), {shape.experts},
             {.cut = Cut::replicated,
              .bias = options.gate_bias,
              .quantized = options.quantized_gate,
@@ -200,7 +200,8 @@ Tensor MoeBlock::gate_logits(const Tensor& hidden_states) {
 
 Tensor MoeBlock::all_reduced(const Tensor& x) const {
   const Tensor reduced = all_reduce(runtime_, x);
-  return reduced.size(1) == shape_.hidden ? reduced : reduced.slice(-1, 0, shape_.hidden);
+  const std::int64_t width = transforms_.out ? reduced.size(1) : shape_.hidden;
+  return reduced.size(1) == width ? reduced : reduced.slice(-1, 0, width);
 }
 
 /// gate_linear.py writes float32 from products in the model's type.
@@ -223,11 +224,14 @@ Tensor MoeBlock::whole(const Tensor& part, std::int64_t tokens) const {
 
 Tensor MoeBlock::forward(const Tensor& all) {
   const Tensor hidden_states = own_part(all);
-  Tensor router_logits = gate_logits(hidden_states);
+  Tensor router_logits = gate(hidden_states);
+  Tensor routed_input = transforms_.in ? transforms_.in(hidden_states) : hidden_states;
   Tensor shared_output;
   if (shared_) shared_output = shared_(hidden_states);
-  Tensor fused_output = routed(hidden_states, router_logits);
+  Tensor fused_output = routed(routed_input, router_logits);
   router_logits.reset();
+  routed_input.reset();
+  if (transforms_.out) fused_output = transforms_.out(fused_output);
   if (!shared_) return whole(fused_output, all.size(0));
   // Both parts are held until the sum has been reduced.
   const Tensor sum = kernel_output("add", fused_output.sizes(), fused_output.dtype());

@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "framework/vllm/layers/linear.h"
 
@@ -75,6 +77,13 @@ struct MoeOptions {
   bool float32_logits = false;  ///< the gate is in the model's dtype, its logits are in float32
   /// Llama 4: the input is weighted by the sigmoid of the largest logit, before the experts.
   bool weighs_input = false;
+  std::optional<std::int64_t> gate_in{};  ///< the gate's width, if the experts work in another
+};
+
+/// moe_runner.py, routed_input_transform and routed_output_transform: what the routed experts alone
+/// see, and what brings their output back to the model's width. Both or neither.
+struct RoutedTransforms {
+  std::function<Tensor(const Tensor&)> in, out;
 };
 
 /// MoERunner: gate, router, shared experts, routed experts, sum.
@@ -84,6 +93,7 @@ class MoeBlock : public nn::Module<MoeBlock> {
   /// `make_shared` builds the shared experts after the gate, as the models do. It may be empty.
   MoeBlock(const Place& place, const ExpertShape& shape, const MoeOptions& options,
            const std::function<Shared(const Place&)>& make_shared = {});
+  void transform(RoutedTransforms transforms) { transforms_ = std::move(transforms); }
   Tensor forward(const Tensor& hidden_states);
   /// The two halves of forward(), for models that call them separately.
   Tensor gate(const Tensor& hidden_states);
@@ -107,6 +117,7 @@ class MoeBlock : public nn::Module<MoeBlock> {
   Linear gate_;
   Tensor score_bias_;
   Shared shared_;
+  RoutedTransforms transforms_;
   Weights weights_;
   std::shared_ptr<const MoeMethod> method_;
 };

@@ -484,7 +484,7 @@ Tensor marlin_experts(Runtime& runtime, const ExpertShape& s, const Tensor& x) {
   const DispatchedTokens dispatched(runtime, s, x);
   const std::int64_t tokens = dispatched.count, pairs = tokens * s.top_k;
   runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.intermediate, s.hidden)),
-                             bytes_of(x.dtype(), pairs * std::max(2 * s.intermediate, s.hidden))});
+                             bytes_of(x.dtype(), pairs * std::max(s.up(), s.hidden))});
   const std::int64_t block = marlin_block_m(s, tokens);
   const AlignedExperts aligned(s, tokens, block);
   runtime.use_own_stream();

@@ -2,7 +2,6 @@
 #include "framework/vllm/models/hybrid.h"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 
 #include "framework/vllm/layers/attention.h"
@@ -12,123 +11,12 @@
 #include "framework/vllm/models/decoder.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/moe.h"
-#include "framework/vllm/models/tied_head.h"
-#include "framework/vllm/offload.h"
+#include "framework/vllm/models/single_block.h"
 #include "framework/vllm/ops.h"
 #include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
-
-DType state_dtype(const Place& place, std::string_view otherwise) {
-  const Settings& s = place.settings();
-  const std::string given =
-      s.ssm_dtype.empty() || s.ssm_dtype == "auto" ? std::string(otherwise) : s.ssm_dtype;
-  if (given == "float32") return DType::float32;
-  if (given == "float16") return DType::float16;
-  return given == "bfloat16" ? DType::bfloat16 : s.dtype;
-}
-
-/// A layer of one norm and one block (Mamba, Nemotron-H).
-class SingleBlockLayer : public nn::Module<SingleBlockLayer> {
- public:
-  using Make = std::function<Block(const Place&)>;
-  SingleBlockLayer(const Place& place, const Make& make)
-      : Module(place.scope()),
-        mixer_(make(place / "mixer")),
-        norm_(place / "norm", place.config().dimension("hidden_size")) {}
-
-  Stream run(const Stream& input) {
-    const ghost::ScopeGuard guard(node().scope);
-    Stream s = norm_.start_or_add(input.hidden, input.residual);
-    s.hidden = mixer_(s.hidden);
-    return s;
-  }
-
- private:
-  Block mixer_;
-  RMSNorm norm_;
-};
-
-struct SingleBlockNames {
-  const char *body, *embedding;
-};
-
-class SingleBlockDecoder final : public ServedModel {
- public:
-  using Make = std::function<Block(const Place&, std::int64_t)>;
-  SingleBlockDecoder(const Place& place, const SingleBlockNames& names, std::int64_t layers,
-                     const Make& make)
-      : runtime_(place.runtime()), hidden_(place.config().dimension("hidden_size")) {
-    const Config& c = place.config();
-    const std::int64_t vocabulary = c.dimension("vocab_size");
-    const Place body = place / names.body;
-    embedding_.emplace(body / names.embedding, vocabulary, hidden_);
-    const StageLayers range = stage_layers(runtime_.parallel(), layers);
-    for (std::int64_t i = range.first; i < range.last; ++i) {
-      layers_.emplace_back(body / "layers" / i, [&](const Place& mixer) { return make(mixer, i); });
-      offload_layers(body, "layers");
-    }
-    norm_.emplace(body / "norm_f", hidden_);
-    head_.emplace(place / "lm_head", vocabulary, hidden_);
-    if (ties_head(c)) head_->tie(embedding_->table());
-  }
-
-  Tensor forward(const Tensor& input_ids, const Stream& input) override {
-    Stream s = input;
-    if (runtime_.parallel().first_stage()) s = {(*embedding_)(input_ids), {}};
-    for (SingleBlockLayer& layer : layers_) {
-      Stream next = layer.run(s);
-      s = std::move(next);
-    }
-    if (!runtime_.parallel().last_stage()) return s.hidden;
-    return norm_->start_or_add(s.hidden, s.residual).hidden;
-  }
-  Tensor compute_logits(const Tensor& hidden_states) override {
-    return head_->logits(hidden_states, false);
-  }
-  std::int64_t hidden_size() const override { return hidden_; }
-
- private:
-  Runtime& runtime_;
-  std::int64_t hidden_;
-  std::optional<VocabParallelEmbedding> embedding_;
-  std::deque<SingleBlockLayer> layers_;
-  std::optional<RMSNorm> norm_;
-  std::optional<ParallelLMHead> head_;
-};
-
-MambaShape mamba2_shape(const Config& c, std::int64_t hidden) {
-  MambaShape s;
-  s.hidden = hidden;
-  s.state = c.dimension({"ssm_state_size", "state_size"}, 128);
-  s.kernel = c.dimension("conv_kernel", 4);
-  s.conv_bias = c.boolean("use_conv_bias", true);
-  s.bias = c.boolean("use_bias", false);
-  s.groups = c.dimension("n_groups", 8);
-  s.heads = c.dimension({"mamba_num_heads", "num_heads"}, 128);
-  s.head_size = c.dimension({"mamba_head_dim", "head_dim"}, 64);
-  s.chunk = c.dimension({"mamba_chunk_size", "chunk_size"}, 256);
-  s.inner = s.heads * s.head_size;
-  return s;
-}
-
-/// NemotronHMLP: up, relu squared, down.
-class SquaredMlp : public nn::Module<SquaredMlp> {
- public:
-  SquaredMlp(const Place& place, std::int64_t hidden, std::int64_t width, bool bias)
-      : Module(place.scope()),
-        up_(place / "up_proj", hidden, {width}, {.bias = bias}),
-        down_(place / "down_proj", width, {hidden}, {.cut = Cut::row, .bias = bias}) {}
-  Tensor forward(const Tensor& input) {
-    Tensor x = up_(input);
-    x = kernel_output("relu_squared", x.sizes(), x.dtype());
-    return down_(x);
-  }
-
- private:
-  Linear up_, down_;
-};
 
 /// Qwen3NextAttention: the queries' projection brings a gate for the output; one kernel splits,
 /// norms and rotates.
@@ -302,49 +190,22 @@ std::unique_ptr<ServedModel> make_mamba(const Place& place) {
   s.has_norms = type_of(c) == "falcon_mamba";
   s.norms_have_weights = false;
   s.state_dtype = state_dtype(place, "");
-  return std::make_unique<SingleBlockDecoder>(
-      place, SingleBlockNames{"backbone", "embeddings"}, c.layers("num_hidden_layers"),
-      [s](const Place& mixer, std::int64_t) {
-        return block_of(std::make_shared<MambaMixer>(mixer, s));
-      });
+  return make_single_block_decoder(place, SingleBlockNames{"backbone", "embeddings"},
+                                   c.layers("num_hidden_layers"),
+                                   [s](const Place& mixer, std::int64_t) {
+                                     return block_of(std::make_shared<MambaMixer>(mixer, s));
+                                   });
 }
 
 std::unique_ptr<ServedModel> make_mamba2(const Place& place) {
   const Config& c = place.config();
   MambaShape s = mamba2_shape(c, c.dimension("hidden_size"));
   s.state_dtype = state_dtype(place, "");
-  return std::make_unique<SingleBlockDecoder>(
-      place, SingleBlockNames{"backbone", "embeddings"}, c.layers("num_hidden_layers"),
-      [s](const Place& mixer, std::int64_t) {
-        return block_of(std::make_shared<MambaMixer2>(mixer, s));
-      });
-}
-
-std::unique_ptr<ServedModel> make_nemotron_h(const Place& place) {
-  const Config& c = place.config();
-  MambaShape s = mamba2_shape(c, c.dimension("hidden_size"));
-  s.state_dtype = state_dtype(place, c.text("mamba_ssm_cache_dtype", "float32"));
-  const std::string pattern = c.text("hybrid_override_pattern");
-  return std::make_unique<SingleBlockDecoder>(
-      place, SingleBlockNames{"model", "embed_tokens"}, static_cast<std::int64_t>(pattern.size()),
-      [s, pattern](const Place& mixer, std::int64_t index) -> Block {
-        const Config& config = mixer.config();
-        switch (pattern[static_cast<std::size_t>(index)]) {
-          case 'M': return block_of(std::make_shared<MambaMixer2>(mixer, s));
-          case '-':
-            return block_of(std::make_shared<SquaredMlp>(mixer, s.hidden,
-                                                         config.dimension("intermediate_size"),
-                                                         config.boolean("mlp_bias", false)));
-          case '*':
-            return block_of(std::make_shared<AttentionBlock>(mixer, s.hidden, config_heads(mixer),
-                                                             AttentionBlockOptions{.rope = false}));
-          default: break;
-        }
-        ghost::session().fail({ErrorKind::unsupported,
-                               "layers of this kind are not modelled for vLLM",
-                               "hybrid_override_pattern", ""});
-        return [](const Tensor& x) { return x; };
-      });
+  return make_single_block_decoder(place, SingleBlockNames{"backbone", "embeddings"},
+                                   c.layers("num_hidden_layers"),
+                                   [s](const Place& mixer, std::int64_t) {
+                                     return block_of(std::make_shared<MambaMixer2>(mixer, s));
+                                   });
 }
 
 std::unique_ptr<ServedModel> make_jamba(const Place& place) {
