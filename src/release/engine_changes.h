@@ -250,6 +250,50 @@ inline constexpr Change kVllmGatesByCard{
     "kernel computes in float32; before, in float32. They are in float32 in 0.14.1 and not in "
     "0.19.0.",
     "vllm/model_executor/layers/fused_moe/router/gate_linear.py:GateLinear"};
+inline constexpr Change kVllmDropsLongDummyPrompts{
+    Package::vllm,
+    {0, 7, 0},
+    "The V0 engine's profile takes text alone where a prompt of all images and videos is longer "
+    "than "
+    "a batch, and the encoder does not run. Not so in 0.6.6.",
+    "vllm/multimodal/profiling.py:MultiModalProfiler.get_dummy_data"};
+
+inline constexpr Change kVllmRunsLongDummyPrompts{
+    Package::vllm,
+    {0, 8, 3},
+    "The V0 engine's profile runs a prompt of all its images and videos though it is longer than a "
+    "batch. It does not in 0.8.2.",
+    "vllm/multimodal/profiling.py:MultiModalProfiler.get_decoder_dummy_data"};
+
+inline constexpr Change kVllmQwenEncodersJoinQueries{
+    Package::vllm,
+    {0, 11, 0},
+    "Encoders of Qwen2-VL and Qwen2.5-VL rotate queries and keys in one tensor of the model's "
+    "dtype; before, each in float32 with copies, and the ranks gathered them first. Not so in "
+    "0.10.2.",
+    "vllm/model_executor/models/qwen2_vl.py:apply_rotary_pos_emb_vision"};
+
+inline constexpr Change kVllmQwenEncodersRotateByKernel{
+    Package::vllm,
+    {0, 9, 0},
+    "Encoders of Qwen2-VL and Qwen2.5-VL rotate by one kernel; before, where the package "
+    "flash-attn "
+    "was not installed, by ops of torch.",
+    "vllm/model_executor/models/qwen2_vl.py:apply_rotary_pos_emb_vision (vllm_flash_attn)"};
+
+inline constexpr Change kVllmQwenEncodersJoinGates{
+    Package::vllm,
+    {0, 10, 2},
+    "Qwen2.5-VL's encoder has gate and up in one product. It does not in 0.10.0 and does in "
+    "0.10.2.",
+    "vllm/model_executor/models/qwen2_5_vl.py:Qwen2_5_VisionMLP"};
+
+inline constexpr Change kVllmCastsPixels{
+    Package::vllm,
+    {0, 9, 2},
+    "Pixel values come to the device in the model's dtype; before, in float32. They do not in "
+    "0.9.0 and do in 0.9.2.",
+    "vllm/inputs/registry.py:InputProcessingContext.call_hf_processor (maybe_cast_dtype)"};
 
 inline constexpr Change kVllmBatchesGemma4Frames{
     Package::vllm,
@@ -344,6 +388,15 @@ inline constexpr Change kSglangPrefersFlashAttention{
     "FlashAttention 3 is the default on Hopper; before, FlashInfer, and Triton where keys and "
     "values are latent. FlashInfer's workspace is larger for Qwen's models.",
     "srt/model_executor/model_runner.py:model_specific_adjustment"};
+
+inline constexpr Change kSglangTrimsLocalTables{
+    Package::sglang,
+    {0, 4, 7},
+    "A captured batch's table of local attention has a row of one chunk's pages for each chunk of "
+    "each request. In 0.4.6.post3 and .post4 the row has the pages of all chunks, in 0.4.6.post5 "
+    "no "
+    "longer.",
+    "srt/layers/attention/flashattention_backend.py:init_cuda_graph_state (max_blocks_per_seq)"};
 
 inline constexpr Change kSglangSlidesApart{
     Package::sglang,

@@ -63,6 +63,18 @@ Bytes flash_attention_tables(const ServerArgs& args, const std::vector<vllm::KvL
   return bytes;
 }
 
+/// The rows of local attention's table that are as long as all chunks together.
+Bytes untrimmed_local_tables(const ServerArgs& args, const std::vector<vllm::KvLayer>& layers) {
+  if (args.release.has(changes::kSglangTrimsLocalTables)) return 0;
+  for (const vllm::KvLayer& layer : layers) {
+    if (!is(layer, vllm::KvKind::chunked_local)) continue;
+    const std::int64_t chunks = ceil_div(args.context_length, layer.window);
+    const std::int64_t pages = ceil_div(layer.window, args.page_size);
+    return args.graph_max_batch * chunks * (chunks - 1) * pages * kIndex;
+  }
+  return 0;
+}
+
 /// FlashInferAttnBackend (srt/layers/attention/flashinfer_backend.py). Each of FlashInfer's wrappers
 /// has a buffer of integers of its own, and each captured batch a wrapper (flashinfer/decode.py).
 AttentionState flashinfer_state(const ServerArgs& args, const std::vector<vllm::KvLayer>& layers) {
@@ -91,8 +103,9 @@ AttentionState attention_state(const ServerArgs& args, const std::vector<vllm::K
   // 0.4.5 has other tables; a start-up with a million tokens (SGLang's issue 5212)
   // contradicts their copies.
   if (backend == "fa3" && args.release.has(changes::kSglangPrefersFlashAttention))
-    state.captured = flash_attention_tables(args, layers);
-  if (!args.cuda_graphs) state.captured = 0;
+    state = {.captured = flash_attention_tables(args, layers),
+             .captured_of_posts = untrimmed_local_tables(args, layers)};
+  if (!args.cuda_graphs) state.captured = state.captured_of_posts = 0;
   return state;
 }
 

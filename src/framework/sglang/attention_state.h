@@ -13,6 +13,8 @@ namespace memtape::sglang {
 struct AttentionState {
   Bytes workspace = 0;  ///< from the start
   Bytes captured = 0;   ///< made for CUDA graphs
+  /// What 0.4.6.post3 and .post4 make more for them; a release's number does not tell the posts.
+  Bytes captured_of_posts = 0;
 };
 
 /// Of backends other than FlashAttention 3 and FlashInfer nothing is known, and nothing counted.

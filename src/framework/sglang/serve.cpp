@@ -218,6 +218,12 @@ void add_graphs(const RankRun& run, const ServerArgs& args, Uncertain& found) {
         args.decode_graphs, human_bytes(usual), human_bytes(run.graphs()), human_bytes(range.low),
         human_bytes(range.high)));
   }
+  if (const Bytes more = run.attention.captured_of_posts; more > 0) {
+    found.graphs += more;
+    found.causes.push_back(fmt::format(
+        "0.4.6.post3 and .post4 make a table of {} more for graphs with local attention",
+        human_bytes(more)));
+  }
   if (args.prefill_graph_bytes == 0 || run.settings.device.given_outside) return;
   found.graphs += args.prefill_graph_bytes;
   found.causes.push_back(
