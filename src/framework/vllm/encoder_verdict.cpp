@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "framework/vllm/encoders.h"
+#include "framework/vllm/models/older_qwen_encoder.h"
 
 namespace memtape::vllm {
 namespace {
@@ -40,12 +41,24 @@ void judge_encoders(ServeAnswer& answer, const Config& config, const Settings& s
             lever);
     return;
   }
+  if (encoders.items == 0 && encoders.prompts > 0) {
+    if (sizes_its_cache(s))
+      doubt(
+          answer,
+          fmt::format("a prompt of all images and videos has {} tokens, more than a batch, so "
+                      "that this release's profile run leaves the encoder out: what it holds comes "
+                      "on top while it runs",
+                      with_commas(encoders.prompt_tokens)),
+          lever);
+    return;
+  }
   answer.warnings.push_back(
       fmt::format("the profile run encodes {} {} of {} tokens{}{}; {} leaves it out",
                   encoders.items, encoders.items == 1 ? encoders.modality : encoders.modality + "s",
                   with_commas(encoders.item.tokens), encoders.assumed.empty() ? "" : ": ",
                   encoders.assumed, lever));
-  const bool is_older = !s.release.has(changes::kVllmEncodersJoinTheirGates);
+  const bool is_older =
+      !s.release.has(changes::kVllmEncodersJoinTheirGates) && !is_older_qwen_encoder(config, s);
   if (is_older && sizes_its_cache(s) && room.left < room.profile)
     doubt(answer,
           "this release's encoders may hold up to twice as much in the profile run as those that "

@@ -80,11 +80,15 @@ std::int64_t pixels_of(const Config& kwargs, const char* scope, std::int64_t oth
   return pixels;
 }
 
-/// get_num_frames_with_most_features of qwen2_vl.py: frames by twos.
+/// get_num_frames_with_most_features of qwen2_vl.py: frames by twos. In the V0 engine's prompts an
+/// image stands before the video.
 std::int64_t most_frame_pairs(const Settings& s, std::int64_t tokens_of_frame) {
+  constexpr std::int64_t kPairs = 8;
+  if (s.runner == Runner::v0)
+    return std::clamp<std::int64_t>(s.max_num_batched_tokens / tokens_of_frame - 1, 1, kPairs);
   const bool of_context = s.release.has(changes::kVllmProfilesVideosOfTheContext);
   const std::int64_t length = of_context ? s.max_model_len : s.max_num_batched_tokens;
-  return std::clamp<std::int64_t>(length / tokens_of_frame, 1, of_context ? 7 : 8);
+  return std::clamp<std::int64_t>(length / tokens_of_frame, 1, of_context ? kPairs - 1 : kPairs);
 }
 
 std::vector<Modality> qwen_items(const Config& vision, const PixelLimits& limits,
@@ -125,10 +129,10 @@ std::vector<Modality> image_items(const Config& config, const Config& vision, co
 }
 
 /// V0's profile_run: as many prompts as a batch holds of all their items, each with all of them.
-std::int64_t items_of_v0(std::int64_t limit, std::int64_t tokens_of_prompt, const Settings& s) {
+std::int64_t prompts_of_v0(std::int64_t tokens_of_prompt, const Settings& s) {
   const std::int64_t prompts = std::min(
       s.max_num_seqs, s.max_num_batched_tokens / std::max<std::int64_t>(1, tokens_of_prompt));
-  return limit * std::max<std::int64_t>(1, prompts);
+  return std::max<std::int64_t>(1, prompts);
 }
 
 /// MultiModalBudget._get_max_items.
@@ -166,6 +170,10 @@ void choose(Encoders& encoders, const std::vector<Modality>& items, const Config
   std::int64_t tokens_of_prompt = 0, most = 1;
   for (const auto& [modality, item] : items)
     tokens_of_prompt += limit_of(limits, modality.c_str(), s) * item.tokens;
+  if (is_v0) {
+    encoders.prompts = prompts_of_v0(tokens_of_prompt, s);
+    encoders.prompt_tokens = tokens_of_prompt;
+  }
   for (const auto& [modality, item] : items) {
     const std::int64_t limit = limit_of(limits, modality.c_str(), s);
     const std::int64_t tokens = item.tokens * (is_v0 ? limit : 1);
@@ -173,9 +181,12 @@ void choose(Encoders& encoders, const std::vector<Modality>& items, const Config
     most = tokens;
     encoders.modality = modality;
     encoders.item = item;
-    encoders.items =
-        is_v0 ? items_of_v0(limit, tokens_of_prompt, s) : items_of(item.tokens, limit, s);
+    encoders.items = is_v0 ? limit * encoders.prompts : items_of(item.tokens, limit, s);
   }
+  const bool is_too_long = tokens_of_prompt > s.max_num_batched_tokens;
+  const bool drops_them = s.release.has(changes::kVllmDropsLongDummyPrompts) &&
+                          !s.release.has(changes::kVllmRunsLongDummyPrompts);
+  if (is_v0 && is_too_long && drops_them) encoders.items = 0;
 }
 
 /// All parameters of transformers' class beside the text model's.

@@ -35,7 +35,9 @@ struct Encoders {
   bool profiles = true;   ///< not so with --skip-mm-profiling
   std::string modality = {};
   EncoderItem item = {};
-  std::int64_t items = 0;    ///< in the profile's batch
+  std::int64_t items = 0;  ///< in the profile's batch
+  /// The V0 engine's dummy prompts, each with all its items: how many there are, and their tokens.
+  std::int64_t prompts = 0, prompt_tokens = 0;
   std::string assumed = {};  ///< what is not in config.json: the processor's limits
   /// Sizes of the tower's parameters where vLLM's own are not modelled: those of transformers'
   /// class, which each rank holds whole.

@@ -283,6 +283,14 @@ Uncertain uncertain_of(const RankRun& run) {
         fmt::format("kernels that load after the profile run take up to {}, vLLM's own allowance",
                     human_bytes(kObserved)));
   }
+  const auto& encoders = run.settings.encoders;
+  if (encoders && encoders->profiles && encoders->items > 0 && !run.settings.counts_device()) {
+    found.off_cache += kObserved;
+    found.causes.push_back(fmt::format(
+        "what the encoder's kernels load and ask for (cuDNN's convolution, attention) has "
+        "not been measured: up to {} of the KV cache",
+        human_bytes(kObserved)));
+  }
   if (const Bytes compiled = run.startup.compile_bytes; compiled > 0) {
     found.off_cache += compiled;
     found.causes.push_back(

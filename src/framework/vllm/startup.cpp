@@ -90,8 +90,8 @@ class Worker {
   }
 
   void profile(Startup& startup) {
-    const std::int64_t all = settings_.max_num_batched_tokens;
-    const std::int64_t requests = std::min(all, settings_.max_num_seqs);
+    const std::int64_t all = profiled_tokens();
+    const std::int64_t requests = profiled_requests();
     // A draft model's batch has a place more for each request (num_extra_query_per_req).
     const bool adds_places = settings_.speculation.proposer == Proposer::draft_model;
     const std::int64_t tokens = adds_places ? std::max<std::int64_t>(1, all - requests) : all;
@@ -105,7 +105,7 @@ class Worker {
       if (is_v2_) batch.emplace(requests);
       if (settings_.compiles) compile(startup);
       const std::size_t from = at();
-      hidden_states = model_->forward(runner_->input_ids().slice(0, 0, tokens), stream_);
+      hidden_states = model_->forward(profiled_ids(tokens), stream_);
       startup.graphs.piece_kernels = kernels_since(from);  // attention's kernels do not run here
       const std::vector<Tensor> inner_states = model_->take_inner_states();
       if (speculator_) speculator_->propose(*runner_, tokens, requests, inner_states);
@@ -164,6 +164,26 @@ class Worker {
 
  private:
   static constexpr StreamId kPool = 2;
+
+  /// The V0 engine's prompts of images, which may be longer than its batch.
+  bool profiles_prompts() const {
+    const auto& encoders = settings_.encoders;
+    return encoders && encoders->profiles && encoders->prompts > 0;
+  }
+  std::int64_t profiled_tokens() const {
+    const std::int64_t all = settings_.max_num_batched_tokens;
+    if (!profiles_prompts() || settings_.encoders->items == 0) return all;
+    return std::max(all, settings_.encoders->prompts * settings_.encoders->prompt_tokens);
+  }
+  std::int64_t profiled_requests() const {
+    if (profiles_prompts()) return settings_.encoders->prompts;
+    return std::min(settings_.max_num_batched_tokens, settings_.max_num_seqs);
+  }
+  Tensor profiled_ids(std::int64_t tokens) const {
+    if (tokens > settings_.max_num_batched_tokens)
+      return kernel_output("tensor", {tokens}, DType::int64);
+    return runner_->input_ids().slice(0, 0, tokens);
+  }
 
   /// A step of decoding; how many tensors it makes.
   std::int64_t run_captured(std::int64_t tokens, bool captures, Tensor& stored) {

@@ -11,6 +11,7 @@
 #include "framework/vllm/models/internvl_encoder.h"
 #include "framework/vllm/models/llama4_encoder.h"
 #include "framework/vllm/models/moonvit_encoder.h"
+#include "framework/vllm/models/older_qwen_encoder.h"
 #include "framework/vllm/models/vision.h"
 #include "model/type_of.h"
 
@@ -262,6 +263,8 @@ std::vector<Tensor> run_encoders(const Runtime& runtime, const Encoders& encoder
   if (!encoders.profiles || encoders.items == 0) return {};
   const Config vision = runtime.config.object("vision_config");
   const std::string tower = type_of(vision);
+  if (is_older_qwen_encoder(runtime.config, runtime.settings))
+    return run_older_qwen_encoder(runtime, encoders);
   if (is_internvl(vision)) return run_internvl_encoder(runtime, encoders);
   if (is_idefics3(vision)) return run_idefics3_encoder(runtime, encoders);
   if (is_moonvit(vision)) return run_moonvit_encoder(runtime, encoders);
