@@ -39,7 +39,7 @@ Result<LaunchWords> words_to_run(const std::vector<std::string>& typed, const Ou
 }
 
 std::vector<std::string> all_lines(Remarks remarks) {
-  remarks.add({std::move(remarks.not_modelled), {}});
+  remarks.add({std::move(remarks.not_modelled), {}, {}});
   return std::move(remarks.warnings);
 }
 

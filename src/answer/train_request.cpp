@@ -45,13 +45,16 @@ Result<TrainRequest> read_train_request(const RawOptions& typed, const Outside& 
     return tl::unexpected(fine.error());
   const Result<NamedReleases> releases = starting_releases(options.values, outside);
   if (!releases) return tl::unexpected(releases.error());
-  const auto read = [named = *releases, left_out = options.remarks.not_modelled](
+  const auto read = [named = *releases, left_out = options.remarks.not_modelled,
+                     open = options.remarks.not_bounded](
                         std::span<const NamedValue> other) -> Result<TrainRecipe> {
     const auto words = in_dialect_words({other.begin(), other.end()});
     if (!words) return tl::unexpected(words.error());
     Result<TrainRecipe> recipe = train_recipe(*words, frameworks(), named);
-    if (recipe)
+    if (recipe) {
       recipe->not_modelled.insert(recipe->not_modelled.end(), left_out.begin(), left_out.end());
+      recipe->not_bounded.insert(recipe->not_bounded.end(), open.begin(), open.end());
+    }
     return recipe;
   };
   Result<TrainRecipe> recipe = read(options.values);

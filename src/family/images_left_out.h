@@ -9,4 +9,9 @@ namespace memtape::family {
 inline constexpr std::string_view kImagesLeftOut =
     "batches are taken to be text alone: images add what their tower holds";
 
+/// ms-swift 2 (ms-swift#2228; swift/llm/utils/template.py, _Qwen2VLTemplateMixin._encode): --max_length cuts
+/// the text, and the tokens of images take the places of theirs behind that.
+inline constexpr std::string_view kImagesNotCut =
+    "ms-swift 2 cuts texts and not images, of which a sample has as many as the data say";
+
 }  // namespace memtape::family

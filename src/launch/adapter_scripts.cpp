@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "family/images_left_out.h"
 #include "launch/programs.h"
 #include "launch/trainer_program.h"
 
@@ -119,12 +120,16 @@ const SettingsProgram kSwift{.table = data::ms_swift_settings,
 
 Result<Translation> translate_swift(const LaunchCommand& command) {
   LaunchCommand renamed = command;
+  bool is_2 = false;
   for (std::string& word : renamed.arguments) {
     const std::size_t end = std::min(word.find('='), word.size());
+    is_2 = is_2 || word.substr(0, end) == "--sft_type";
     if (const auto now = meaning_of(word.substr(0, end), data::swift_earlier_words()); !now.empty())
       word.replace(0, end, now);
   }
-  return translate(kSwift, renamed);
+  Result<Translation> translation = translate(kSwift, renamed);
+  if (translation && is_2) translation->remarks.not_bounded.emplace_back(family::kImagesNotCut);
+  return translation;
 }
 
 const SettingsProgram kQlora{.table = data::qlora_settings,

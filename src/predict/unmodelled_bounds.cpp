@@ -2,6 +2,7 @@
 #include "predict/unmodelled_bounds.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,33 @@ void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const Rank
 
 namespace {
 
+bool leaves_images_out(const TrainRecipe& recipe) {
+  const auto is_said = [](const std::vector<std::string>& said) {
+    return std::ranges::find(said, family::kImagesLeftOut) != said.end();
+  };
+  return is_said(recipe.assumed) || is_said(recipe.not_modelled);
+}
+
+}  // namespace
+
+void open_by_not_bounded(Bounds& bounds, const TrainRecipe& recipe, const DeviceSetup& device) {
+  std::vector<std::string> causes = recipe.not_bounded;
+  if (!leaves_images_out(recipe)) std::erase(causes, family::kImagesNotCut);
+  // flash_attn (2.8, csrc/flash_attn/flash_api.cpp, mha_fwd): "only supports Ampere GPUs or newer".
+  constexpr int kAmpere = 80;
+  if (recipe.names_attention && recipe.attention == AttentionChoice::flash && device.gpu &&
+      device.gpu->runs_cuda() && device.gpu->capability() < kAmpere)
+    causes.push_back(
+        fmt::format("FlashAttention 2 does not run on {}: what attends in its place is not said "
+                    "(--attention sdpa or eager)",
+                    device.gpu->name));
+  if (causes.empty()) return;
+  bounds.has_upper_end = false;
+  std::ranges::move(causes, std::back_inserter(bounds.causes));
+}
+
+namespace {
+
 /// Patches that become one token: Qwen's merge them by squares, Gemma 3's pool a picture of a fixed
 /// size to so many tokens.
 std::int64_t patches_of_token(const Config& config, const Config& vision, std::int64_t picture) {
@@ -41,11 +69,7 @@ std::int64_t patches_of_token(const Config& config, const Config& vision, std::i
 
 void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& recipe) {
   const Config vision = config.object("vision_config");
-  const auto leaves_out = [](const std::vector<std::string>& said) {
-    return std::ranges::find(said, family::kImagesLeftOut) != said.end();
-  };
-  if ((!leaves_out(recipe.assumed) && !leaves_out(recipe.not_modelled)) || vision.keys().empty())
-    return;
+  if (!leaves_images_out(recipe) || vision.keys().empty()) return;
   // In one layer queries, keys, values, their product, the norms and the MLP's inner states; of
   // attention without a kernel for its mask the scores in float32, with the mask and normalized.
   constexpr std::int64_t kStatesOfLayer = 8, kInnerStates = 3, kScores = 3;

@@ -4,6 +4,7 @@
 // which no step can do without, and ends at twice what a step adds to that.
 #pragma once
 
+#include "mesh/device_setup.h"
 #include "model/config.h"
 #include "outcome/prediction.h"
 
@@ -13,6 +14,10 @@ struct TrainRecipe;
 
 /// Does nothing if all settings are modelled. `rank` is the fullest one.
 void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank);
+
+/// No upper end, where something adds an amount that nothing limits, or where the device cannot run
+/// the attention that is asked for, so that another one does.
+void open_by_not_bounded(Bounds& bounds, const TrainRecipe& recipe, const DeviceSetup& device);
 
 /// Where images of a batch are left out, the upper end is that of a batch of images alone. A tower
 /// with fewer layers' states, or with a kernel for its attention, takes less.

@@ -101,6 +101,8 @@ struct TrainRecipe {
   /// What was asked for and changes memory in a way that is not modelled. The figures are given
   /// without it, and the bounds are wider.
   std::vector<std::string> not_modelled;
+  /// What adds an amount that nothing here limits, in short: the bounds have no upper end.
+  std::vector<std::string> not_bounded;
 
   bool is_of_trl() const { return trl != TrlTrainer::none; }
   bool autocasts() const {
