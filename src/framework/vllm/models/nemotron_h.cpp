@@ -63,7 +63,7 @@ MoeOptions gate_options(const Place& place, std::int64_t hidden) {
 }
 
 /// The experts that all tokens pass, as one MLP; empty where there are none.
-std::shared_ptr<SquaredMlp> shared_experts(const Place& place, std::int64_t hidden) {
+std::shared_ptr<SquaredMlp> shared_mlp_of(const Place& place, std::int64_t hidden) {
   const Config& c = place.config();
   const std::int64_t count = c.count("n_shared_experts", 1);
   if (count == 0) return {};
@@ -84,7 +84,7 @@ Block expert_block(const Place& place, std::int64_t hidden) {
   shape.gated = false;
   RoutedTransforms transforms;
   const auto make_shared = [&](const Place& inner) -> MoeBlock::Shared {
-    const auto mlp = shared_experts(inner, hidden);
+    const auto mlp = shared_mlp_of(inner, hidden);
     if (latent) {
       const LinearOptions options{.cut = Cut::replicated, .bias = c.boolean("mlp_bias", false)};
       transforms.in = block_of(std::make_shared<Linear>(
