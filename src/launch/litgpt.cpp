@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // litgpt (0.5.13): `litgpt finetune_lora CHECKPOINT_DIR --train.micro_batch_size 4 ...`, and
 // finetune_full, finetune_adapter and finetune_adapter_v2; --config names a YAML file, whose
-// settings come before the words'. How long
-// samples are is the data's affair unless train.max_seq_length cuts them.
+// settings come before the words'. How long samples are is the data's affair unless
+// train.max_seq_length cuts them.
 #include <algorithm>
 #include <array>
 
