@@ -57,18 +57,21 @@ struct DebertaV2Config : DebertaConfig {
   std::int64_t position_buckets;
 };
 
+/// abs_pos of make_log_bucket_position: how far tokens lie apart, and one value for all that are
+/// near and have a bucket each.
+Tensor distances_to_bucket(const Tensor& relative_pos) {
+  Tensor is_near = ghost::lt(relative_pos, ghost::kLimit);
+  is_near = ghost::bitwise_and(std::move(is_near), ghost::gt(relative_pos, -ghost::kLimit));
+  const Tensor nearest = ghost::zeros({}, relative_pos.dtype());
+  const Tensor distance = ghost::abs(relative_pos);
+  return ghost::where(is_near, nearest, distance);
+}
+
 /// make_log_bucket_position, as TorchScript's interpreter runs it: each value goes with its last
 /// use.
 Tensor make_log_bucket_position(const Tensor& relative_pos) {
   Tensor sign = ghost::sign(relative_pos);
-  Tensor abs_pos;
-  {
-    Tensor is_near = ghost::lt(relative_pos, ghost::kLimit);
-    is_near = ghost::bitwise_and(std::move(is_near), ghost::gt(relative_pos, -ghost::kLimit));
-    const Tensor nearest = ghost::zeros({}, relative_pos.dtype());
-    const Tensor distance = ghost::abs(relative_pos);
-    abs_pos = ghost::where(is_near, nearest, distance);
-  }
+  Tensor abs_pos = distances_to_bucket(relative_pos);
   Tensor log_pos = ghost::log(abs_pos.div(2.0)).div(2.0);
   log_pos = ghost::ceil(std::move(log_pos).mul(2.0));
   log_pos = std::move(log_pos).add(2.0);
@@ -82,14 +85,7 @@ Tensor make_log_bucket_position(const Tensor& relative_pos) {
 /// returns.
 Tensor make_log_bucket_position_in_python(const Tensor& relative_pos) {
   const Tensor sign = ghost::sign(relative_pos);
-  Tensor abs_pos;
-  {
-    Tensor is_near = ghost::lt(relative_pos, ghost::kLimit);
-    is_near = ghost::bitwise_and(std::move(is_near), ghost::gt(relative_pos, -ghost::kLimit));
-    const Tensor nearest = ghost::zeros({}, relative_pos.dtype());
-    const Tensor distance = ghost::abs(relative_pos);
-    abs_pos = ghost::where(is_near, nearest, distance);
-  }
+  const Tensor abs_pos = distances_to_bucket(relative_pos);
   Tensor log_pos = ghost::log(abs_pos.div(2.0)).div(2.0).mul(2.0);
   log_pos = ghost::ceil(std::move(log_pos)).add(2.0);
   const Tensor is_near = ghost::le(abs_pos, ghost::kLimit);
