@@ -9,7 +9,7 @@
     scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
     scripts/embed_data.py setting_tables data/settings OUTPUT.cpp   the tables of src/launch/setting_table.h, one a file
     scripts/embed_data.py word_tables data/words OUTPUT.cpp   the tables of src/launch/words.h, one a file
-    scripts/embed_data.py argument_tables data/arguments OUTPUT.cpp   rows of Trainer's and trl's arguments that have no effect
+    scripts/embed_data.py argument_tables data/arguments OUTPUT.cpp   rows of Trainer's and trl's arguments that have no effect, and its optimizers
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/flag_tables.h
     scripts/embed_data.py export_programs data/export OUTPUT.cpp   the texts of src/exports/programs_text.h
     scripts/embed_data.py clusters data/clusters.yaml OUTPUT.cpp   the text of src/answer/cluster_data.h
@@ -263,6 +263,13 @@ ARGUMENT_KINDS = {
 }
 
 
+def optim(name, of, *which):
+    if of == "torch":
+        return f"{{{text(name)}, Optim::Of::torch, OptimizerName::{which[0]}, OptimizerImpl::{which[1]}, {{}}}}"
+    bits = f"BitsAndBytesOptim::Algorithm::{which[0]}, {which[1]}, {str(which[2:] == ('paged',)).lower()}" if of == "bitsandbytes" else ""
+    return f"{{{text(name)}, Optim::Of::{of}, {{}}, {{}}, {{{bits}}}}}"
+
+
 def argument_tables(folder):
     def rows(name, words):
         read = [line.split() for line in (folder / name).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
@@ -273,24 +280,29 @@ def argument_tables(folder):
     choices = {}
 
     def field(name, kind, default):
-        """A kind "a|b" is one of these words."""
+        """A kind "a|b" is one of these words. What is "kept-" is modelled at its default alone, "-" is none."""
+        kept, kind, default = kind.startswith("kept-"), kind.removeprefix("kept-"), "" if default == "-" else default
         if "|" in kind:
             choices.setdefault(kind, f"kWords{len(choices)}")
         shown = f"option::Choice{{{choices[kind]}}}" if "|" in kind else ARGUMENT_KINDS[kind]
-        return f"field({text('--' + name)}, {shown}, {text(default)})"
+        return f"field({text('--' + name)}, {shown}, {text(default)}{', keep' if kept else ''})"
 
     own = "".join(f"    {field(*row)},\n" for row in rows("training_arguments.txt", 3))
     trl = ""
     for *row, trainers in rows("trl.txt", 4):
         of = " | ".join(f"kOf{trainer.capitalize()}" for trainer in trainers.split(","))
         trl += f"    {{{of}, {field(*row)}}},\n"
+    optims = "".join(f"    {optim(*line.split())},\n" for line in (folder / "optim.txt").read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
     words = "".join(f"constexpr std::string_view {name}[] = {{{', '.join(map(text, kind.split('|')))}}};\n" for kind, name in choices.items())
     return (
-        f'{HEAD}#include "framework/transformers/arguments/trl_config.h"\n\nnamespace memtape::transformers {{\nnamespace {{\n'
+        f'{HEAD}#include "framework/transformers/arguments/optim_arguments.h"\n#include "framework/transformers/arguments/trl_config.h"\n\n'
+        f'namespace memtape::transformers {{\nnamespace {{\n'
         f"{words}constexpr Argument kNeutralFields[] = {{\n{own}}};\nconstexpr TrlField kNeutralTrlFields[] = {{\n{trl}}};\n"
+        f"constexpr Optim kOptims[] = {{\n{optims}}};\n"
         "}  // namespace\n}  // namespace memtape::transformers\n\nnamespace memtape::data {\n\n"
         "std::span<const transformers::Argument> neutral_training_arguments() { return transformers::kNeutralFields; }\n"
-        "std::span<const transformers::TrlField> neutral_trl_fields() { return transformers::kNeutralTrlFields; }\n\n"
+        "std::span<const transformers::TrlField> neutral_trl_fields() { return transformers::kNeutralTrlFields; }\n"
+        "std::span<const transformers::Optim> optims() { return transformers::kOptims; }\n\n"
         "}  // namespace memtape::data\n"
     )
 

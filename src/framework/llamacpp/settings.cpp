@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/comma_list.h"
 #include "base/text.h"
 
 namespace memtape::llamacpp {
@@ -20,16 +21,6 @@ constexpr std::int64_t kServerSlots = 4;  ///< llama-server's own choice, with o
 constexpr std::array kDeviceKinds{DeviceKind::cuda,   DeviceKind::rocm,  DeviceKind::sycl,
                                   DeviceKind::vulkan, DeviceKind::metal, DeviceKind::opencl,
                                   DeviceKind::rpc};
-
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
 
 /// Calls that fill `Settings` one flag at a time; the first error is kept.
 class Reader {
@@ -130,7 +121,7 @@ class Reader {
     const std::string all = options_.text("spec-type", "none");
     std::int64_t most = 3;
     take(options_.integer("spec-draft-n-max", most, {0, 1 << 10}), most);
-    for (const std::string_view typed : parts_of(all, ',')) {
+    for (const std::string_view typed : split_at_commas(all)) {
       const auto kind = std::ranges::find(kKinds, typed, &Kind::name);
       if (kind == kKinds.end())
         return fail("spec-type", fmt::format("unusable value \"{}\"", typed), "draft-mtp");
@@ -228,7 +219,7 @@ class Reader {
   void named_devices(const std::string& named) {
     s_.device_numbers.clear();
     if (named == "none") return;
-    for (std::string_view name : parts_of(named, ',')) {
+    for (std::string_view name : split_at_commas(named)) {
       if (name == "Metal") name = "MTL0";  // before pull request 18919
       if (name == "GPUOpenCL") name = "OpenCL0";
       const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
@@ -275,9 +266,9 @@ class Reader {
   }
 
   void tensor_split() {
-    const std::string shares = options_.text("tensor-split", "");
-    for (const std::string_view part :
-         parts_of(shares, shares.find('/') != shares.npos ? '/' : ',')) {
+    std::string shares = options_.text("tensor-split", "");
+    std::ranges::replace(shares, '/', ',');
+    for (const std::string_view part : split_at_commas(shares)) {
       double share = 0;
       const auto [at, error] = std::from_chars(part.data(), part.data() + part.size(), share);
       if (error != std::errc() || at != part.data() + part.size() || !(share >= 0))
@@ -290,7 +281,7 @@ class Reader {
 
   void overrides() {
     for (const std::string& all : options_.all("override-tensor"))
-      for (const std::string_view part : parts_of(all, ',')) {
+      for (const std::string_view part : split_at_commas(all)) {
         const std::size_t equals = part.rfind('=');
         if (equals == std::string_view::npos)
           return fail("override-tensor", fmt::format("no buffer type in \"{}\"", part),

@@ -18,77 +18,16 @@ using option::Real;
 using option::Said;
 using option::Text;
 using option::Whole;
-using Algorithm = BitsAndBytesOptim::Algorithm;
 
-/// A name of OptimizerNames, and whose optimizer it is.
-struct Optim {
-  enum class Of : std::uint8_t { torch, bitsandbytes, others, not_modelled };
-  std::string_view name;
-  Of of = Of::others;
-  OptimizerName optimizer = OptimizerName::adamw;
-  OptimizerImpl form = OptimizerImpl::foreach;
-  BitsAndBytesOptim bits = {};
-};
-
-constexpr Optim of_torch(std::string_view name, OptimizerName optimizer, OptimizerImpl form) {
-  return {name, Optim::Of::torch, optimizer, form};
+std::span<const std::string_view> optim_names(bool all) {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> each;
+    for (const Optim& optim : data::optims()) each.push_back(optim.name);
+    return each;
+  }();
+  const auto unmodelled = std::ranges::count(data::optims(), Optim::Of::not_modelled, &Optim::of);
+  return std::span(names).first(names.size() - (all ? 0 : static_cast<std::size_t>(unmodelled)));
 }
-constexpr Optim of_bits(std::string_view name, Algorithm algorithm, int bits, bool paged = false) {
-  return {name, Optim::Of::bitsandbytes, {}, {}, {algorithm, bits, paged}};
-}
-
-constexpr auto kOptims = std::to_array<Optim>({
-    of_torch("adamw_torch_fused", OptimizerName::adamw, OptimizerImpl::fused),
-    of_torch("adamw_torch", OptimizerName::adamw, OptimizerImpl::foreach),
-    of_torch("sgd", OptimizerName::sgd, OptimizerImpl::foreach),
-    of_torch("adagrad", OptimizerName::adagrad, OptimizerImpl::foreach),
-    of_torch("rmsprop", OptimizerName::rmsprop, OptimizerImpl::foreach),
-    of_torch("adafactor", OptimizerName::adafactor_hf, OptimizerImpl::for_loop),
-    // of lomo-optim, schedulefree, torch-optimi, galore-torch, apollo-torch, grokadamw and torchao
-    {"lomo"},
-    {"adalomo"},
-    {"schedule_free_adamw"},
-    {"schedule_free_radam"},
-    {"schedule_free_sgd"},
-    {"stable_adamw"},
-    {"galore_adamw"},
-    {"galore_adamw_8bit"},
-    {"galore_adafactor"},
-    {"galore_adamw_layerwise"},
-    {"galore_adamw_8bit_layerwise"},
-    {"galore_adafactor_layerwise"},
-    {"apollo_adamw"},
-    {"apollo_adamw_layerwise"},
-    {"grokadamw"},
-    {"adamw_torch_4bit"},
-    {"adamw_torch_8bit"},
-    of_bits("adamw_bnb_8bit", Algorithm::adamw, 8),
-    of_bits("adamw_8bit", Algorithm::adamw, 8),
-    of_bits("paged_adamw_32bit", Algorithm::adamw, 32, true),
-    of_bits("paged_adamw_8bit", Algorithm::adamw, 8, true),
-    of_bits("lion_32bit", Algorithm::lion, 32),
-    of_bits("lion_8bit", Algorithm::lion, 8),
-    of_bits("paged_lion_32bit", Algorithm::lion, 32, true),
-    of_bits("paged_lion_8bit", Algorithm::lion, 8, true),
-    of_bits("rmsprop_bnb", Algorithm::lion, 32),  // one state as Lion has (Optimizer1State)
-    of_bits("rmsprop_bnb_8bit", Algorithm::lion, 8),
-    of_bits("rmsprop_bnb_32bit", Algorithm::lion, 32),
-    of_bits("ademamix", Algorithm::ademamix, 32),
-    of_bits("ademamix_8bit", Algorithm::ademamix, 8),
-    of_bits("paged_ademamix_32bit", Algorithm::ademamix, 32, true),
-    of_bits("paged_ademamix_8bit", Algorithm::ademamix, 8, true),
-    {"adamw_torch_xla", Optim::Of::not_modelled},
-    {"adamw_torch_npu_fused", Optim::Of::not_modelled},
-    {"adamw_anyprecision", Optim::Of::not_modelled},
-});
-
-constexpr auto kOptimNames = [] {
-  std::array<std::string_view, kOptims.size()> names;
-  std::ranges::transform(kOptims, names.begin(), &Optim::name);
-  return names;
-}();
-constexpr auto kModelledOptims = static_cast<std::size_t>(std::ranges::count_if(
-    kOptims, [](const Optim& optim) { return optim.of != Optim::Of::not_modelled; }));
 
 Result<void> set_optim_argument(const Said& said, TrainRecipe& recipe) {
   return set_optim(said.text, recipe);
@@ -214,16 +153,17 @@ std::span<const Argument> optim_arguments() { return kOptimArguments; }
 
 std::optional<std::string_view> other_optim(std::string_view name) {
   if (name == "lion") name = "lion_32bit";
+  const std::span<const Optim> all = data::optims();
   const auto at = std::ranges::find_if(
-      kOptims, [name](const Optim& optim) { return option::is_same_name(optim.name, name); });
+      all, [name](const Optim& optim) { return option::is_same_name(optim.name, name); });
   const bool is_other =
-      at != kOptims.end() && (at->of == Optim::Of::others || at->of == Optim::Of::bitsandbytes);
+      at != all.end() && (at->of == Optim::Of::others || at->of == Optim::Of::bitsandbytes);
   return is_other ? std::optional(at->name) : std::nullopt;
 }
 
 std::string_view optim_of(OptimizerName optimizer, std::optional<OptimizerImpl> impl) {
   if (optimizer == OptimizerName::adafactor) optimizer = OptimizerName::adafactor_hf;
-  for (const Optim& optim : kOptims)
+  for (const Optim& optim : data::optims())
     if (optim.of == Optim::Of::torch && optim.optimizer == optimizer &&
         optim.form == impl.value_or(optim.form))
       return optim.name;
@@ -231,11 +171,12 @@ std::string_view optim_of(OptimizerName optimizer, std::optional<OptimizerImpl> 
 }
 
 Result<void> set_optim(std::string_view name, TrainRecipe& recipe) {
-  const auto at = std::ranges::find(kOptims, name, &Optim::name);
-  if (at == kOptims.end()) return option::unusable("optim", name, suggestion(name, kOptimNames));
+  const std::span<const Optim> all = data::optims();
+  const auto at = std::ranges::find(all, name, &Optim::name);
+  if (at == all.end()) return option::unusable("optim", name, suggestion(name, optim_names(true)));
   if (at->of == Optim::Of::not_modelled)
     return unsupported("the optimizer \"" + std::string(name) + "\" is not modelled", "--optim",
-                       suggestion("", std::span(kOptimNames).first(kModelledOptims)));
+                       suggestion("", optim_names(false)));
   if (at->of == Optim::Of::torch) {
     recipe.optimizer = at->optimizer;
     recipe.optimizer_impl = at->form;

@@ -11,6 +11,16 @@
 
 namespace memtape::transformers {
 
+/// A name of OptimizerNames, and whose optimizer it is.
+struct Optim {
+  enum class Of : std::uint8_t { torch, bitsandbytes, others, not_modelled };
+  std::string_view name;
+  Of of = Of::others;
+  OptimizerName optimizer = OptimizerName::adamw;
+  OptimizerImpl form = OptimizerImpl::foreach;
+  BitsAndBytesOptim bits = {};
+};
+
 std::span<const Argument> optim_arguments();
 
 /// Trainer's name for an optimizer that it alone has, such as those of bitsandbytes: "lion_32bit" of
@@ -46,3 +56,10 @@ inline bool is_layerwise(const TrainerRecipe& trainer) {
 }
 
 }  // namespace memtape::transformers
+
+namespace memtape::data {
+
+/// data/arguments/optim.txt
+std::span<const transformers::Optim> optims();
+
+}  // namespace memtape::data

@@ -189,18 +189,10 @@ constexpr auto to_kernels = to_trainer<&TrainerRecipe::lora_kernels, member>;
 constexpr std::string_view kAxolotl = "axolotl/utils/schemas/config.py";
 
 /// SchedulerType (trainer_utils.py).
-constexpr std::array<std::string_view, 12> kSchedulerTypes{"linear",
-                                                           "cosine",
-                                                           "cosine_with_restarts",
-                                                           "polynomial",
-                                                           "constant",
-                                                           "constant_with_warmup",
-                                                           "inverse_sqrt",
-                                                           "reduce_lr_on_plateau",
-                                                           "cosine_with_min_lr",
-                                                           "cosine_warmup_with_min_lr",
-                                                           "warmup_stable_decay",
-                                                           "greedy"};
+constexpr auto kSchedulerTypes = std::to_array<std::string_view>(
+    {"linear", "cosine", "cosine_with_restarts", "polynomial", "constant", "constant_with_warmup",
+     "inverse_sqrt", "reduce_lr_on_plateau", "cosine_with_min_lr", "cosine_warmup_with_min_lr",
+     "warmup_stable_decay", "greedy"});
 
 /// INTEGRATION_TO_CALLBACK (integrations/integration_utils.py), by itself or in a list.
 Result<void> check_report_to(const Said& said, TrainRecipe&) {
@@ -287,16 +279,10 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
        field("--compute_metrics", OnOff{}, {}, to_evaluation<&EvaluationRecipe::computes_metrics>)),
     by("memtape", field("--eval_samples", Whole{}, {}, to_evaluation<&EvaluationRecipe::samples>)),
 
-    field("--torch_compile_backend", Text{}, {}, keep),
-    field("--torch_compile_mode", Text{}, {}, keep),
     field("--use_cache", OnOff{}, "false", to_trainer<&TrainerRecipe::use_cache>),
-    field("--use_cpu", Text{}, "false", keep),
     field("--lr_scheduler_type", option::Choice{kSchedulerTypes}, "linear", pass),
     field("--report_to", Text{}, "none", check_report_to),
     field("--accelerator_config", Text{}, {}, set_accelerator_config),
-    field("--parallelism_config", Text{}, {}, keep),
-    field("--label_names", Text{}, {}, keep),
-    field("--debug", Text{}, {}, keep),
 });
 
 /// Common options that Trainer alone gives a meaning.
