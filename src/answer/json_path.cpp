@@ -2,9 +2,9 @@
 #include "answer/json_path.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/json_reader.h"
+#include "base/typed_number.h"
 
 namespace memtape::answer {
 namespace {
@@ -19,12 +19,11 @@ bool enter_member(JsonReader& json, std::string_view name) {
 }
 
 bool enter_item(JsonReader& json, std::string_view number) {
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
-  if (error != std::errc() || end != number.data() + number.size()) return false;
+  const std::optional<std::int64_t> index = whole_number(number);
+  if (!index) return false;
   if (json.next() == JsonKind::array && json.enter_array())
-    for (std::size_t at = 0; json.item(); ++at) {
-      if (at == index) return true;
+    for (std::int64_t at = 0; json.item(); ++at) {
+      if (at == *index) return true;
       json.skip();
     }
   return false;

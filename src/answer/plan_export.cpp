@@ -2,12 +2,12 @@
 #include "answer/plan_export.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include <fmt/format.h>
 
 #include "answer/device_options.h"
+#include "base/typed_number.h"
 #include "exports/export.h"
 #include "formats/shell.h"
 #include "framework/train_arguments.h"
@@ -120,11 +120,11 @@ Result<std::optional<ExportRequest>> export_request(const NamedValues& values) {
   ExportRequest request{.folder = *folder, .force = last_value(values, "force") != nullptr};
   if (folder->empty()) return bad_input("names no folder", "--export", "--export DIR");
   if (const std::string* text = last_value(values, "plan")) {
-    const auto [at, error] =
-        std::from_chars(text->data(), text->data() + text->size(), request.plan);
-    if (error != std::errc() || at != text->data() + text->size() || request.plan < 1)
+    const std::optional<std::int64_t> plan = whole_number(*text);
+    if (!plan || *plan < 1)
       return bad_input(fmt::format("unusable value \"{}\"", *text), "--plan",
                        "the number of a plan, from 1");
+    request.plan = static_cast<std::size_t>(*plan);
   }
   return std::optional(std::move(request));
 }

@@ -2,11 +2,11 @@
 #include "formats/json_words.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "base/typed_number.h"
 
 namespace memtape {
 namespace {
@@ -16,10 +16,7 @@ std::string as_json(const std::string& value) {
   if (value == "true" || value == "True") return "true";
   if (value == "false" || value == "False") return "false";
   if (!value.empty() && (value.front() == '[' || value.front() == '{')) return value;
-  double number = 0;
-  const auto [at, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool is_number = error == std::errc() && at == value.data() + value.size();
-  return is_number ? value : json_quoted(value);
+  return real_number(value) ? value : json_quoted(value);
 }
 
 /// A field joins the object that `--group` has so far among the opened words, or begins one.

@@ -2,7 +2,6 @@
 #include "option/value.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -36,10 +35,7 @@ std::optional<std::int64_t> typed(std::string_view text, Unit unit) {
                      : unit == Unit::tokens ? typed_tokens(text)
                                             : std::nullopt)
     return n;
-  std::int64_t n = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || at != text.data() + text.size()) return std::nullopt;
-  return n;
+  return whole_number(text);
 }
 
 template <class T>

@@ -2,13 +2,13 @@
 #include "plan/pins.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "base/typed_number.h"
 #include "workload/train_options.h"
 
 namespace memtape::plan {
@@ -58,12 +58,11 @@ Result<std::int64_t> value_of(Axis axis, const NamedValue& option, std::string_v
     if (found == words.end()) return wrong(option, word, suggestion(word, words));
     return found - words.begin();
   }
-  std::int64_t n = 0;
-  const auto [at, error] = std::from_chars(word.data(), word.data() + word.size(), n);
+  const std::optional<std::int64_t> n = whole_number(word);
   const std::int64_t least = axis == Axis::zero ? 0 : 1;
-  if (error != std::errc() || at != word.data() + word.size() || n < least || n > kMostSize)
+  if (!n || *n < least || *n > kMostSize)
     return wrong(option, word, "a whole number, or several with commas: 1,2,4,8");
-  return n;
+  return *n;
 }
 
 }  // namespace

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "base/typed_number.h"
 
 namespace memtape::llamacpp {
 namespace {
@@ -225,16 +226,14 @@ class Reader {
       const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
       const std::string_view prefix = name.substr(0, digits);
       const auto kind = std::ranges::find(kDeviceKinds, prefix, prefix_of);
-      int number = 0;
-      const auto [end, error] =
-          std::from_chars(name.data() + digits, name.data() + name.size(), number);
-      if (kind == kDeviceKinds.end() || error != std::errc() || end != name.data() + name.size())
+      const auto number = whole_number(name.substr(digits));
+      if (kind == kDeviceKinds.end() || !number || *number > std::numeric_limits<int>::max())
         return fail("device", fmt::format("no device \"{}\" is modelled", name),
                     "CUDA0, ROCm0, SYCL0, Vulkan0, MTL0, GPUOpenCL, RPC0 or none");
       if (!s_.device_numbers.empty() && *kind != s_.device_kind)
         return fail("device", "devices of two kinds together are not modelled", "one kind");
       s_.device_kind = *kind;
-      s_.device_numbers.push_back(number);
+      s_.device_numbers.push_back(static_cast<int>(*number));
     }
   }
 
@@ -269,11 +268,10 @@ class Reader {
     std::string shares = options_.text("tensor-split", "");
     std::ranges::replace(shares, '/', ',');
     for (const std::string_view part : split_at_commas(shares)) {
-      double share = 0;
-      const auto [at, error] = std::from_chars(part.data(), part.data() + part.size(), share);
-      if (error != std::errc() || at != part.data() + part.size() || !(share >= 0))
+      const std::optional<double> share = real_number(part);
+      if (!share || *share < 0)
         return fail("tensor-split", fmt::format("unusable share \"{}\"", part), "numbers like 3,1");
-      s_.tensor_split.push_back(share);
+      s_.tensor_split.push_back(*share);
     }
     if (s_.tensor_split.size() > s_.device_numbers.size())
       fail("tensor-split", "more shares than GPUs", fmt::format("--gpus {}", s_.gpus()));

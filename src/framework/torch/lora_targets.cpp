@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string>
 
 #include "base/pattern.h"
 #include "base/text.h"
+#include "base/typed_number.h"
 
 namespace memtape::torch {
 namespace {
@@ -114,10 +114,7 @@ std::optional<std::int64_t> layer_index(std::string_view name) {
   for (std::size_t at = name.find('.'); at != std::string_view::npos;) {
     const std::size_t next = name.find('.', at + 1);
     if (next == std::string_view::npos) break;
-    const std::string_view part = name.substr(at + 1, next - at - 1);
-    std::int64_t n = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), n);
-    if (error == std::errc() && end == part.data() + part.size()) found = n;
+    if (const auto n = whole_number(name.substr(at + 1, next - at - 1))) found = n;
     at = next;
   }
   return found;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 
+#include "base/typed_number.h"
 #include "framework/torch/strategy.h"
 #include "framework/torch_cp/options.h"
 #include "framework/torchtitan/parallel_dims.h"
@@ -50,10 +50,8 @@ Result<void> read_day(const Config& json, std::string_view name, Said& said) {
   if (const Result<void> fine = json.check(); !fine || text.empty()) return fine;
   std::string digits = text;
   std::erase(digits, '-');
-  std::int32_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [at, error] = std::from_chars(digits.data(), end, number);
-  if (text.size() != 10 || digits.size() != 8 || error != std::errc() || at != end)
+  const auto number = static_cast<std::int32_t>(whole_number(digits).value_or(0));
+  if (text.size() != 10 || digits.size() != 8 || number < 1)
     return bad_input("\"" + text + "\" is no day", "--strategy: version",
                      "the day of the checkout, as 2025-06-04");
   const Version day{number / 10000, number / 100 % 100, number % 100};
@@ -119,9 +117,8 @@ Result<void> settle_activation_checkpoint(const TrainRecipe& recipe, Said& job) 
   if (option.empty() || option == "\"op\"") return {};
   std::string digits = option;
   std::erase(digits, '"');
-  const char* const end = digits.data() + digits.size();
-  const auto [at, error] = std::from_chars(digits.data(), end, job.checkpoint_every);
-  if (error != std::errc() || at != end || job.checkpoint_every < 1)
+  job.checkpoint_every = whole_number(digits).value_or(0);
+  if (job.checkpoint_every < 1)
     return bad_input("unusable value " + option, "--strategy: selective_ac_option",
                      "op, or every how many layers one is checkpointed");
   job.activation_checkpoint = ActivationCheckpoint::layers;

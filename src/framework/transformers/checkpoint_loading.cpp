@@ -2,9 +2,9 @@
 #include "framework/transformers/checkpoint_loading.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/typed_number.h"
 #include "ghost/ops/creation.h"
 
 namespace memtape::transformers {
@@ -12,12 +12,7 @@ namespace {
 
 /// A part of a name as dot_natural_key orders it: numbers first, by value.
 int compare_parts(std::string_view a, std::string_view b) {
-  const auto number = [](std::string_view part) {
-    std::int64_t n = -1;
-    const auto [at, error] = std::from_chars(part.data(), part.data() + part.size(), n);
-    return error == std::errc() && at == part.data() + part.size() ? n : -1;
-  };
-  const std::int64_t x = number(a), y = number(b);
+  const std::int64_t x = whole_number(a).value_or(-1), y = whole_number(b).value_or(-1);
   if (x >= 0 && y >= 0) return x < y ? -1 : x > y;
   if ((x >= 0) != (y >= 0)) return x >= 0 ? -1 : 1;
   return a.compare(b);
