@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 
+#include "answer/counted_gpu.h"
 #include "answer/fits.h"
 #include "framework/train_arguments.h"
 
@@ -134,9 +135,11 @@ Syntax plan_serve_syntax() {
 }
 
 Syntax fits_syntax() {
-  return made_of(
-      "fits", {},
-      {option::table_of(fits_options()), option::table_of(kFitsAnswer), output_options()});
+  Syntax syntax =
+      made_of("fits", {},
+              {option::table_of(fits_options()), option::table_of(kFitsAnswer), output_options()});
+  syntax.too_many = "fits lists the models for a GPU; of one model: memtape serve or train MODEL";
+  return syntax;
 }
 
 Syntax launch_syntax() {
@@ -160,9 +163,12 @@ OutputOptions output_of(const Words& words) {
 
 RawOptions asked_of(const Words& words, std::size_t model, std::span<const Option> besides) {
   const option::Table question = question_of(words, besides);
+  NamedValues values = option::in_table_order(words, question), typed = typed_of(words, question);
+  separate_gpu_count(values);
+  separate_gpu_count(typed);
   return {.model = words.operand(model),
-          .values = option::in_table_order(words, question),
-          .typed = typed_of(words, question),
+          .values = std::move(values),
+          .typed = std::move(typed),
           .html = words.text("html"),
           .snapshot = words.text("snapshot"),
           .csv = words.has("csv"),

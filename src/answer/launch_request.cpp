@@ -92,7 +92,10 @@ Result<Launched> launched(const option::Words& typed, const Outside& outside) {
   const Result<launch::Translation> said = launch::translate(words->words, outside);
   if (!said) return tl::unexpected(said.error());
   RawOptions raw = asked_of(typed);
-  const NamedValues given = std::move(raw.values);
+  NamedValues given = std::move(raw.values);
+  // --gpu 8xh100 is a machine: the command says how many of its GPUs it uses.
+  if (!typed.has("gpus") && !said->takes_all_gpus)
+    std::erase_if(given, [](const NamedValue& value) { return value.first == "gpus"; });
   if (const auto fine = check_unread(said->unread, given); !fine)
     return tl::unexpected(fine.error());
   raw.model = said->model;

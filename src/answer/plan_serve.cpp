@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "answer/counted_gpu.h"
 #include "answer/device_options.h"
 #include "answer/gpu_prices.h"
 #include "answer/plan_export.h"
@@ -83,14 +84,11 @@ Result<std::vector<Available>> available(const RawOptions& options) {
     return bad_input("needs the GPUs at hand", "plan serve", "--available 8xh100-80gb,4xl4");
   std::vector<Available> found;
   for (const std::string& word : split_at_commas(*text)) {
-    Available one;
-    const char* end = word.data() + word.size();
-    const auto [at, error] = std::from_chars(word.data(), end, one.count);
-    const bool counted = error == std::errc() && at != end && *at == 'x';
-    if (!counted) one.count = 1;
+    const auto [name, count] = counted_name(word);
+    Available one{.count = count.value_or(1), .gpu = {}};
     if (one.count < 1 || one.count > 4096)
       return bad_input(fmt::format("\"{}\" counts none", word), "--available", "1 to 4096");
-    const Result<Gpu> gpu = find_gpu(counted ? std::string(at + 1, end) : word, "--available");
+    const Result<Gpu> gpu = find_gpu(name, "--available");
     if (!gpu) return tl::unexpected(gpu.error());
     one.gpu = *gpu;
     found.push_back(std::move(one));

@@ -2,10 +2,10 @@
 #include "answer/train_compare.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "answer/counted_gpu.h"
 #include "answer/gpu_prices.h"
 #include "answer/table.h"
 #include "base/comma_list.h"
@@ -22,22 +22,13 @@ struct CountedGpu {
   Gpu gpu;
 };
 
-/// "4xa100-80gb": a count in front, or none.
 Result<CountedGpu> counted_gpu(const std::string& word) {
-  CountedGpu found{word, std::nullopt, {}};
-  std::int64_t count = 0;
-  const char* end = word.data() + word.size();
-  const auto [at, error] = std::from_chars(word.data(), end, count);
-  if (error == std::errc() && at != end && (*at == 'x' || *at == 'X' || *at == '*')) {
-    if (count < 1)
-      return bad_input("\"" + word + "\" counts none", "--compare", "as in 4xa100-80gb");
-    found.count = count;
-    found.typed = std::string(trimmed(std::string_view(at + 1, end)));
-  }
-  Result<Gpu> gpu = find_gpu(found.typed, "--compare");
+  const auto [typed, count] = counted_name(word);
+  if (count && *count < 1)
+    return bad_input("\"" + word + "\" counts none", "--compare", "as in 4xa100-80gb");
+  Result<Gpu> gpu = find_gpu(typed, "--compare");
   if (!gpu) return tl::unexpected(gpu.error());
-  found.gpu = std::move(*gpu);
-  return found;
+  return CountedGpu{typed, count, std::move(*gpu)};
 }
 
 /// The GPUs that the options ask for where no count stands in front.

@@ -128,7 +128,8 @@ class WordReader {
     if (words_.operands.size() < most_operands_)
       words_.operands.emplace_back(word);
     else if (!extra_)
-      extra_ = mistake(syntax_, fmt::format("one argument too many: {}", word));
+      extra_ = mistake(syntax_, fmt::format("one argument too many: {}", word),
+                       std::string(syntax_.too_many));
   }
 
   void refuse(std::string_view typed) {
@@ -261,9 +262,9 @@ std::vector<std::string> as_arguments(const Words& words) {
   return all;
 }
 
-Error mistake(const Syntax& syntax, std::string what) {
-  return {ErrorKind::bad_input, std::move(what), std::string(syntax.command),
-          fmt::format("see memtape {} --help", syntax.command)};
+Error mistake(const Syntax& syntax, std::string what, std::string hint) {
+  if (hint.empty()) hint = fmt::format("see memtape {} --help", syntax.command);
+  return {ErrorKind::bad_input, std::move(what), std::string(syntax.command), std::move(hint)};
 }
 
 NamedValues in_table_order(const Words& words, const Table& table) {

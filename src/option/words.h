@@ -42,6 +42,7 @@ struct Syntax {
   bool takes_empty = true;                      ///< false: an empty word is no value
   /// A switch may be followed by its value, "--switch false", as Python's parsers allow.
   bool truths_follow = false;
+  std::string_view too_many = {};  ///< what would be right where an argument is one too many
   /// What a word may be that is no option: an error, or nothing.
   std::function<std::optional<Error>(std::string_view typed)> unknown = {};
 };
@@ -95,7 +96,7 @@ Result<Words> read_values(const Syntax& syntax, std::vector<std::string> operand
 std::vector<std::string> as_arguments(const Words& words);
 
 /// A mistake in the words: "train: MODEL is required (see memtape train --help)".
-Error mistake(const Syntax& syntax, std::string what);
+Error mistake(const Syntax& syntax, std::string what, std::string hint = {});
 
 /// What the words say, in the order of the table. An option occurs once, unless its values add up.
 NamedValues in_table_order(const Words& words, const Table& table);
