@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "family/registry.h"
+#include "model/layer_letters.h"
 #include "model/type_of.h"
 
 namespace memtape::time {
@@ -173,11 +174,11 @@ std::vector<LayerShape> counted(const std::vector<LayerShape>& layers) {
   return counted;
 }
 
-/// Nemotron-H: a letter a layer, M a state space, * attention, - a feed-forward, E a mixture.
-std::vector<LayerShape> layers_of_pattern(const Config& c, const std::string& pattern,
-                                          const AttentionShape& full, const MlpShape& mlp) {
+/// Nemotron-H's.
+std::vector<LayerShape> layers_of_letters(const Config& c, const AttentionShape& full,
+                                          const MlpShape& mlp) {
   std::vector<LayerShape> layers;
-  for (const char letter : pattern) {
+  for (const char letter : layer_letters(c)) {
     LayerShape layer;
     layer.attention.kind = ShapeKind::none;
     layer.attention.heads = layer.attention.kv_heads = 0;
@@ -200,8 +201,7 @@ std::vector<LayerShape> layers_of_pattern(const Config& c, const std::string& pa
 std::vector<LayerShape> layers_of(const Config& c, std::int64_t hidden, std::string_view family) {
   const AttentionShape full = attention(c, hidden);
   const MlpShape mlp = feed_forward(c, hidden, family);
-  if (const auto pattern = c.optional_text("hybrid_override_pattern"))
-    return layers_of_pattern(c, *pattern, full, mlp);
+  if (family == "nemotron_h") return layers_of_letters(c, full, mlp);
   const std::int64_t count = c.layers({"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
   const std::vector<std::string> kinds = kinds_of_layers(c, count);
   std::vector<LayerShape> layers;

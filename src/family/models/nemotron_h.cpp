@@ -19,61 +19,18 @@
 #include "family/parts/ungated_mlp.h"
 #include "ghost/given.h"
 #include "ghost/ops/pointwise.h"
+#include "model/layer_letters.h"
 #include "nn/module_init.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
 
-enum class BlockType { linear_attention, full_attention, mlp, moe };
-
-/// Its name among layer_types, the older one, and its letter in hybrid_override_pattern.
-struct BlockName {
-  std::string_view name, legacy;
-  char letter;
-  BlockType type;
-};
-constexpr std::array<BlockName, 4> kBlocks{
-    BlockName{"linear_attention", "mamba", 'M', BlockType::linear_attention},
-    BlockName{"full_attention", "attention", '*', BlockType::full_attention},
-    BlockName{"mlp", "mlp", '-', BlockType::mlp}, BlockName{"moe", "moe", 'E', BlockType::moe}};
-
-std::vector<BlockType> named_blocks(const Config& c, const std::vector<std::string>& names) {
-  std::vector<BlockType> types;
-  for (const std::string& name : names) {
-    const auto at = std::find_if(kBlocks.begin(), kBlocks.end(), [&](const BlockName& block) {
-      return block.name == name || block.legacy == name;
-    });
-    if (at == kBlocks.end())
-      c.fail("layers_block_type",
-             "unknown: \"" + name + "\", use linear_attention, full_attention, mlp or moe");
-    else
-      types.push_back(at->type);
-  }
-  return types;
-}
-
-std::vector<BlockType> pattern_blocks(const Config& c, const std::string& pattern) {
-  std::vector<BlockType> types;
-  for (const char letter : pattern) {
-    const auto at = std::find_if(kBlocks.begin(), kBlocks.end(),
-                                 [&](const BlockName& block) { return block.letter == letter; });
-    if (at == kBlocks.end())
-      c.fail("hybrid_override_pattern",
-             std::string("unknown letter: '") + letter + "', use M, *, - or E");
-    else
-      types.push_back(at->type);
-  }
-  return types;
-}
-
-/// layer_types under either name, else the pattern, else one layer of each type.
-std::vector<BlockType> block_types(const Config& c) {
-  for (const char* key : {"layers_block_type", "layer_types"})
-    if (!c.is_null(key)) return named_blocks(c, c.texts(key));
-  if (c.is_null("hybrid_override_pattern"))
-    return named_blocks(c, {"linear_attention", "moe", "full_attention", "mlp"});
-  return pattern_blocks(c, c.text("hybrid_override_pattern"));
+/// One layer of each kind where the configuration names none.
+std::string letters_of(const Config& c) {
+  constexpr std::array kKeys{"layers_block_type", "layer_types", "hybrid_override_pattern"};
+  const bool says = std::ranges::any_of(kKeys, [&](const char* key) { return !c.is_null(key); });
+  return says ? layer_letters(c) : "ME*-";
 }
 
 struct NemotronHConfig : DeepseekMoeConfig {
@@ -88,7 +45,7 @@ struct NemotronHConfig : DeepseekMoeConfig {
                            .num_experts = 8,
                            .num_experts_per_tok = 2,
                            .intermediate_size = 7688}),
-        blocks(block_types(c)),
+        letters(letters_of(c)),
         shared_expert_size(c.dimension("moe_shared_expert_intermediate_size", 7688)),
         latent_size(c.optional_dimension("moe_latent_size").value_or(0)),
         rescale_prenorm_residual(c.boolean("rescale_prenorm_residual", true)),
@@ -105,8 +62,8 @@ struct NemotronHConfig : DeepseekMoeConfig {
               .use_conv_bias = c.boolean({"mamba_conv_bias", "use_conv_bias"}, true),
               .activation = activation(c, "mamba_hidden_act", "silu"),
               .initializes_early = true} {
-    if (blocks.empty()) c.fail("layers_block_type", "must name at least one layer");
-    num_hidden_layers = static_cast<std::int64_t>(blocks.size());
+    if (letters.empty()) c.fail("layers_block_type", "must name at least one layer");
+    num_hidden_layers = static_cast<std::int64_t>(letters.size());
     hidden_act = activation(c, "mlp_hidden_act", "relu2");
     mlp_bias = c.boolean("mlp_bias", false);
     mixer.intermediate_size = mixer.num_heads * mixer.head_dim;
@@ -115,11 +72,11 @@ struct NemotronHConfig : DeepseekMoeConfig {
     mixer.scans_by_heads = true;
     check_mixer(c, "mamba_num_heads", mixer);
     norm_topk_prob = c.boolean("norm_topk_prob", true);
-    if (std::ranges::find(blocks, BlockType::moe) != blocks.end()) read_groups_of_two_best(c, 1, 1);
+    if (letters.find('E') != std::string::npos) read_groups_of_two_best(c, 1, 1);
   }
-  BlockType block_type(std::int64_t layer) const { return blocks[static_cast<std::size_t>(layer)]; }
+  char letter(std::int64_t layer) const { return letters[static_cast<std::size_t>(layer)]; }
 
-  std::vector<BlockType> blocks;
+  std::string letters;
   std::int64_t shared_expert_size;
   std::int64_t latent_size;  ///< of what the experts are given; 0: hidden_size
   bool rescale_prenorm_residual;
@@ -210,11 +167,11 @@ class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
   NemotronHBlock(const nn::Scope& scope, const NemotronHConfig& c, nn::ListIndex layer)
       : GradientCheckpointingLayer(scope), norm_(scope / "norm", c.hidden_size) {
     const nn::Scope mixer = scope / "mixer";
-    switch (c.block_type(layer)) {
-      case BlockType::linear_attention: mamba.emplace(mixer, c.mixer); break;
-      case BlockType::full_attention: attention_.emplace(mixer, c); break;
-      case BlockType::mlp: mlp_.emplace(mixer, c); break;
-      case BlockType::moe: moe_.emplace(mixer, c); break;
+    switch (c.letter(layer)) {
+      case 'M': mamba.emplace(mixer, c.mixer); break;
+      case '*': attention_.emplace(mixer, c); break;
+      case '-': mlp_.emplace(mixer, c); break;
+      default: moe_.emplace(mixer, c); break;
     }
   }
 
@@ -286,12 +243,12 @@ class NemotronHForCausalLM : public PretrainedModel {
                       inputs_embeds, position_ids_for(inputs_embeds));
     std::int64_t layer = 0;
     for (NemotronHBlock& mixer_block : layers_) {
-      const BlockType type = config_.block_type(layer++);
+      const char letter = config_.letter(layer++);
       const Tensor none;
       hidden_states = mixer_block(hidden_states,
-                                  type == BlockType::full_attention     ? full_attention
-                                  : type == BlockType::linear_attention ? linear_attention
-                                                                        : none,
+                                  letter == '*'   ? full_attention
+                                  : letter == 'M' ? linear_attention
+                                                  : none,
                                   position_ids);
     }
     return norm_f_(hidden_states);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "framework/llamacpp/hf_converter.h"
+#include "model/layer_letters.h"
 
 namespace memtape::llamacpp {
 namespace {
@@ -138,13 +139,9 @@ void convert_granite_hybrid(Converter& w) {
     w.set("feed_forward_length", shared);
 }
 
-/// One letter a layer: M a state space, * attention, - a feed-forward, E experts.
 void convert_nemotron_h(Converter& w) {
-  const std::string pattern = w.c.text("hybrid_override_pattern");
   std::vector<std::int64_t> heads, widths;
-  for (const char kind : pattern) {
-    if (std::string_view("M*-E").find(kind) == std::string_view::npos)
-      return w.c.fail("hybrid_override_pattern", "has only the letters M, *, - and E");
+  for (const char kind : layer_letters(w.c)) {
     heads.push_back(kind == '*' ? w.c.dimension("num_key_value_heads") : 0);
     widths.push_back(kind == '-'   ? w.c.dimension("intermediate_size")
                      : kind == 'E' ? w.c.dimension("moe_intermediate_size")

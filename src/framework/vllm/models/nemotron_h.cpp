@@ -13,6 +13,7 @@
 #include "framework/vllm/models/hybrid.h"
 #include "framework/vllm/models/single_block.h"
 #include "framework/vllm/ops.h"
+#include "model/layer_letters.h"
 #include "release/engine_changes.h"
 
 namespace memtape::vllm {
@@ -100,56 +101,29 @@ Block expert_block(const Place& place, std::int64_t hidden) {
   return block_of(moe);
 }
 
-/// NemotronHConfig.hybrid_override_pattern: a letter for each layer, made of layers_block_type
-/// where the configuration has the names.
-std::string layer_pattern(const Config& c) {
-  struct Letter {
-    std::string_view name, legacy;
-    char letter;
-  };
-  constexpr std::array<Letter, 4> kLetters{Letter{"linear_attention", "mamba", 'M'},
-                                           Letter{"full_attention", "attention", '*'},
-                                           Letter{"mlp", "mlp", '-'}, Letter{"moe", "moe", 'E'}};
-  const char* key = c.is_null("layers_block_type") ? "layer_types" : "layers_block_type";
-  if (c.is_null(key)) return c.text("hybrid_override_pattern");
-  std::string pattern;
-  for (const std::string& name : c.texts(key)) {
-    const auto* at = std::ranges::find_if(
-        kLetters, [&](const Letter& row) { return row.name == name || row.legacy == name; });
-    if (at == kLetters.end())
-      c.fail(key, "unknown: \"" + name + "\", use linear_attention, full_attention, mlp or moe");
-    else
-      pattern += at->letter;
-  }
-  return pattern;
-}
-
 }  // namespace
 
 std::unique_ptr<ServedModel> make_nemotron_h(const Place& place) {
   const Config& c = place.config();
   MambaShape s = mamba2_shape(c, c.dimension("hidden_size"));
   s.state_dtype = state_dtype(place, c.text("mamba_ssm_cache_dtype", "float32"));
-  const std::string pattern = layer_pattern(c);
-  const auto block = [s, pattern](const Place& mixer, std::int64_t index) -> Block {
+  const std::string letters = layer_letters(c);
+  const auto block = [s, letters](const Place& mixer, std::int64_t index) -> Block {
     const Config& config = mixer.config();
-    switch (pattern[static_cast<std::size_t>(index)]) {
+    switch (letters[static_cast<std::size_t>(index)]) {
       case 'M': return block_of(std::make_shared<MambaMixer2>(mixer, s));
       case 'E': return expert_block(mixer, s.hidden);
       case '-':
         return block_of(std::make_shared<SquaredMlp>(
             mixer, s.hidden, config.dimension("intermediate_size"),
             SquaredMlpOptions{.bias = config.boolean("mlp_bias", false)}));
-      case '*':
+      default:
         return block_of(std::make_shared<AttentionBlock>(mixer, s.hidden, config_heads(mixer),
                                                          AttentionBlockOptions{.rope = false}));
-      default: break;
     }
-    config.fail("hybrid_override_pattern", "has only the letters M, *, - and E");
-    return [](const Tensor& x) { return x; };
   };
   return make_single_block_decoder(place, SingleBlockNames{"model", "embed_tokens"},
-                                   static_cast<std::int64_t>(pattern.size()), block);
+                                   static_cast<std::int64_t>(letters.size()), block);
 }
 
 }  // namespace memtape::vllm
