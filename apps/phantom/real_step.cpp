@@ -70,10 +70,12 @@ PhantomRequest phantoms(const StepRequest& request, std::vector<std::string> com
   return phantom;
 }
 
+/// The agent knows the values of small tensors, so that a mixture's experts have their tokens. A
+/// server's start tells its own figures and takes no values.
 Environment environment_for(const PhantomRequest& phantom, const Program& program,
-                            const Launch& launch) {
+                            const Launch& launch, Recipe recipe) {
   Environment env = environment_of(phantom, program, launch);
-  env.emplace_back("MEMTAPE_PHANTOM_AGENT", "off");
+  if (recipe == Recipe::vllm_start) env.emplace_back("MEMTAPE_PHANTOM_AGENT", "off");
   env.emplace_back("TORCH_SYMBOLIZE_MODE", "dladdr");
   env.emplace_back("HF_HUB_OFFLINE", "1");
   env.emplace_back("CUDA_VISIBLE_DEVICES", "0");
@@ -114,7 +116,7 @@ Result<RealStep> run_step(const StepRequest& request, const RunFolder& folder) {
   const ChildCommand command{
       .path = program->path,
       .words = words,
-      .environment = environment_for(phantoms(request, words), *program, launch),
+      .environment = environment_for(phantoms(request, words), *program, launch, request.recipe),
       .output_to_errors = false,
       .log = log.string()};
   const auto end = run_child(command, [] {});

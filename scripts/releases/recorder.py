@@ -11,7 +11,7 @@ import sys
 import time
 import traceback
 
-SECONDS_A_CASE = 120
+SECONDS_A_CASE = 300
 
 
 def preload():
