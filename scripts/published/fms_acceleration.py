@@ -79,8 +79,6 @@ def plan(row):
     extra = row["config"]["framework_config"]
     if "foak" in extra and "liger" not in extra:
         raise NotModelled("the fused kernels of fms-acceleration")
-    if extra == "accelerated-peft-bnb-foak-liger":
-        raise NotModelled("the fused kernels of fms-acceleration")
     config = CONFIGS.get(row["model"])
     if "autogptq" in extra:
         config = next(packed(config) for words, config in GPTQ_CONFIGS.items() if words in row["model"])
@@ -101,6 +99,8 @@ def plan(row):
     if sharded:
         args += ["--gpus", str(row["num_gpus"]), "--fsdp", "full_shard auto_wrap",
                  "--fsdp_config", json.dumps({"version": 1, "backward_prefetch": "BACKWARD_PRE"})]
+    if extra == "accelerated-peft-bnb-foak-liger":
+        args += ["--fused_lora", "true"]
     if "liger" in extra:
         args += ["--use_liger_kernel", "true", "--liger_kernel_config", json.dumps(FAST_KERNELS)]
     kinds = tuple(kind for kind, there in (("streams", sharded), ("routing", "ixtral" in row["model"]), ("kernels", "foak" in extra)) if there)

@@ -46,11 +46,18 @@ bool is_trained_leaf(const ModuleNode& module) {
   return false;
 }
 
+/// What ignored_modules names.
+bool is_adapter(const ModuleNode& module) {
+  return module.name == "lora_A" || module.name == "lora_B";
+}
+
 /// The units of a model: its layers and what else a policy names in them, then the rest of it.
 class Units {
  public:
   Units(ModuleNode& root, const Options& options)
-      : wraps_layers_(options.wraps_layers), wraps_leaves_(options.wraps_trained_leaves) {
+      : wraps_layers_(options.wraps_layers),
+        wraps_leaves_(options.wraps_trained_leaves),
+        ignores_adapters_(options.ignores_adapters) {
     for (ModuleNode* child : root.children)
       options.min_num_params ? void(wrap_by_size(*child, *options.min_num_params))
                              : wrap(*child, *child);
@@ -62,6 +69,7 @@ class Units {
   /// _recursive_wrap: children before their parent. The copy that peft trains of a module
   /// (modules_to_save.default) runs when that is called.
   void wrap(ModuleNode& module, ModuleNode& called) {
+    if (ignores_adapters_ && is_adapter(module)) return;
     const bool holds_copies = module.name == kCopies;
     for (ModuleNode* child : module.children)
       wrap(*child, holds_copies ? called : child->name == kCopies ? module : *child);
@@ -89,6 +97,7 @@ class Units {
 
   /// The module's parameters that no unit inside it holds, in the order of named_modules().
   void collect(ModuleNode& module, Unit& unit) {
+    if (ignores_adapters_ && is_adapter(module)) return;
     for (const ModuleNode::Named& parameter : module.parameters)
       if (managed_.insert(parameter.tensor.ptr().get()).second)
         unit.parameters.push_back(parameter.tensor);
@@ -98,7 +107,7 @@ class Units {
       if (!wrapped_.contains(child)) collect(*child, unit);
   }
 
-  bool wraps_layers_, wraps_leaves_;
+  bool wraps_layers_, wraps_leaves_, ignores_adapters_;
   std::vector<Unit> units_;
   std::unordered_set<const ModuleNode*> wrapped_;
   std::unordered_set<const ghost::TensorImpl*> managed_;
@@ -137,7 +146,8 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
         for (const FlatHandle::OrigParam& orig : state->handle()->orig_params)
           pieces.emplace(orig.parameter.ptr().get(), orig.piece);
     for (const ModuleNode::Named& p : nn::named_parameters(model_.tree.root()))
-      if (const Tensor& piece = pieces.at(p.tensor.ptr().get()); piece.requires_grad())
+      if (const Tensor& piece = pieces.try_emplace(p.tensor.ptr().get(), p.tensor).first->second;
+          piece.requires_grad())
         found.push_back(piece);
     return found;
   }
@@ -189,6 +199,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
     statics.parameter_bytes = 0;
     for (const auto& state : states_)
       if (state->handle()) statics.parameter_bytes += state->handle()->held_bytes();
+    statics.parameter_bytes += ignored_bytes();
     statics.buffer_bytes = 0;
     for (const ModuleNode::Named* buffer : buffers_)
       statics.buffer_bytes += buffer->tensor.nbytes();
@@ -196,6 +207,15 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   }
 
  private:
+  Bytes ignored_bytes() const {
+    Bytes bytes = 0;
+    if (!shared_.options.ignores_adapters) return bytes;
+    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
+      if (is_adapter(*module.node))
+        for (const Tensor& parameter : nn::parameters(*module.node)) bytes += parameter.nbytes();
+    return bytes;
+  }
+
   /// _get_grad_norm, brought to the device.
   Tensor local_norm_of(const std::vector<Tensor>& parameters) const {
     std::vector<Tensor> norms;

@@ -36,6 +36,9 @@ struct Options {
   std::optional<std::int64_t> min_num_params;
   /// Modules with one trained weight are units, too: fsdp_auto_wrap_policy of peft 0.21.
   bool wraps_trained_leaves = false;
+  /// ignored_modules: lora_A and lora_B stay whole on every rank (lora_adapters_switch_ddp_from_fsdp
+  /// of fms_acceleration_foak 0.4, utils.py).
+  bool ignores_adapters = false;
   bool no_sync = true;  ///< while gradients are accumulated
   Layout mesh{{}};      ///< its axes are "replicate" and "shard"
 

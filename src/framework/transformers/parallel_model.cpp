@@ -76,6 +76,7 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
   options.wraps_layers = asked.wrap == FsdpRecipe::Wrap::layers;
   if (asked.wrap == FsdpRecipe::Wrap::by_size) options.min_num_params = asked.min_num_params;
   options.wraps_trained_leaves = recipe.lora.has_value();  // update_fsdp_plugin_peft
+  options.ignores_adapters = trainer_of(recipe).lora_kernels.of_fms_acceleration;
   options.cpu_offload = asked.cpu_offload;
   options.sync_module_states = asked.sync_module_states;
   options.mesh = all_shard(recipe);

@@ -79,9 +79,10 @@ struct LigerRecipe {
 };
 
 /// The layers of peft that axolotl runs in fused functions (lora_qkv_kernel, lora_o_kernel,
-/// lora_mlp_kernel).
+/// lora_mlp_kernel), or fms-acceleration in its own.
 struct FusedLoraRecipe {
   bool qkv = false, o = false, mlp = false;
+  bool of_fms_acceleration = false;  ///< FSDP then leaves the adapters whole
   bool any() const { return qkv || o || mlp; }
 };
 

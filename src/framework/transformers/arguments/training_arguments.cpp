@@ -186,6 +186,13 @@ constexpr auto to_evaluation = option::put<&TrainRecipe::evaluation, member>;
 template <auto member>
 constexpr auto to_kernels = to_trainer<&TrainerRecipe::lora_kernels, member>;
 
+/// The plugin's rules "qkvo" and "mlp" (framework_plugin_fast_kernels.py).
+Result<void> set_fused_lora(const Said& said, TrainRecipe& recipe) {
+  FusedLoraRecipe& kernels = trainer_of(recipe).lora_kernels;
+  kernels.qkv = kernels.o = kernels.mlp = kernels.of_fms_acceleration = said.on();
+  return {};
+}
+
 constexpr std::string_view kAxolotl = "axolotl/utils/schemas/config.py";
 
 /// SchedulerType (trainer_utils.py).
@@ -242,6 +249,8 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     by(kAxolotl, field("--lora_qkv_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::qkv>)),
     by(kAxolotl, field("--lora_o_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::o>)),
     by(kAxolotl, field("--lora_mlp_kernel", OnOff{}, {}, to_kernels<&FusedLoraRecipe::mlp>)),
+    by("fms_acceleration_foak/framework_plugin_fast_kernels.py",
+       field("--fused_lora", OnOff{}, {}, set_fused_lora)),
     by(kAxolotl, field("--quantize_moe_experts", OnOff{}, {},
                        to_trainer<&TrainerRecipe::quantize_moe_experts>)),
     by(kAxolotl,

@@ -10,6 +10,7 @@
 
 #include "framework/torch/lora_layer.h"
 #include "framework/transformers/axolotl/lora_functions.h"
+#include "framework/transformers/fms_acceleration/fused_lora.h"
 #include "framework/transformers/trainer_recipe.h"
 #include "model/type_of.h"
 #include "workload/train_recipe.h"
@@ -79,7 +80,16 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
   return std::ranges::find(names, name) != names.end();
 }
 
+/// The plugin omits its fused functions where the base is not quantized; those over GPTQ are others.
+Result<void> check_of_fms(const TrainRecipe& recipe) {
+  const bool is_4bit = recipe.quantization && !recipe.quantization->int8;
+  if (recipe.lora && is_4bit && recipe.quantization->double_quant) return {};
+  return unsupported("fms-acceleration's fused adapters are modelled over doubly quantized 4 bits",
+                     "--fused_lora", "--quantization with bnb_4bit_use_double_quant");
+}
+
 Result<void> check(const TrainRecipe& recipe, bool partitions_parameters) {
+  if (trainer_of(recipe).lora_kernels.of_fms_acceleration) return check_of_fms(recipe);
   if (!recipe.lora)
     return bad_input("axolotl's fused LoRA kernels need an adapter", "--lora_mlp_kernel",
                      "--peft {\"r\": 16}");
@@ -119,6 +129,9 @@ struct Adapted {
   explicit Adapted(nn::Projection& projection)
       : layer(&projection), lora(adapter_of(&projection)) {}
   LoraParameters parameters() const { return {layer, lora->weight_A(), lora->weight_B()}; }
+  fms_acceleration::AdaptedProjection with_dropout() const {
+    return {layer, lora->weight_A(), lora->weight_B(), lora->dropout()};
+  }
   /// _apply_dropout
   Tensor dropped(const Tensor& x) const {
     nn::Dropout* const dropout = lora->dropout();
@@ -131,12 +144,19 @@ struct Adapted {
 /// apply_qkv makes all three at once; k_proj and v_proj then hand out what is theirs.
 class FusedQkv {
  public:
-  FusedQkv(const ModuleNode& attention, std::span<nn::Projection* const> projections)
-      : attention_(attention) {
+  FusedQkv(const ModuleNode& attention, std::span<nn::Projection* const> projections,
+           bool of_fms_acceleration)
+      : attention_(attention), of_fms_acceleration_(of_fms_acceleration) {
     for (nn::Projection* projection : projections) projections_.emplace_back(*projection);
   }
   void run(const Tensor& x) {
     const ghost::ScopeGuard guard(attention_.scope);
+    if (of_fms_acceleration_) {
+      std::vector<fms_acceleration::AdaptedProjection> given;
+      for (const Adapted& projection : projections_) given.push_back(projection.with_dropout());
+      made_ = fms_acceleration::lora_qkv(x, given);
+      return;
+    }
     const Tensor dropped = projections_.front().dropped(x);
     std::vector<LoraParameters> given;
     for (const Adapted& projection : projections_) given.push_back(projection.parameters());
@@ -146,6 +166,7 @@ class FusedQkv {
 
  private:
   const ModuleNode& attention_;
+  bool of_fms_acceleration_;
   std::vector<Adapted> projections_;
   std::vector<Tensor> made_;
 };
@@ -169,15 +190,18 @@ class QkvAdapter final : public nn::ProjectionAdapter {
 /// apply_lora_o
 class OutputAdapter final : public nn::ProjectionAdapter {
  public:
-  OutputAdapter(const Adapted& adapted, std::unique_ptr<nn::ProjectionAdapter> peft)
-      : adapted_(adapted), peft_(std::move(peft)) {}
+  OutputAdapter(const Adapted& adapted, std::unique_ptr<nn::ProjectionAdapter> peft,
+                bool of_fms_acceleration)
+      : adapted_(adapted), peft_(std::move(peft)), of_fms_acceleration_(of_fms_acceleration) {}
   Tensor forward(nn::Projection&, const Tensor& x) override {
+    if (of_fms_acceleration_) return fms_acceleration::lora_w(x, adapted_.with_dropout());
     return lora_output(x, adapted_.dropped(x), adapted_.parameters());
   }
 
  private:
   Adapted adapted_;
   std::unique_ptr<nn::ProjectionAdapter> peft_;
+  bool of_fms_acceleration_;
 };
 
 /// apply_lora_mlp_swiglu and its like with gelu, whose memory is the same.
@@ -198,26 +222,30 @@ void patch_attention(const ModuleNode& node, const FusedLoraRecipe& kernels) {
   if (!child_projection(node, "o_proj")) return;
   if (const auto found = adapted(node, {"q_proj", "k_proj", "v_proj"});
       kernels.qkv && !found.empty()) {
-    const auto fused = std::make_shared<FusedQkv>(node, found);
+    const auto fused = std::make_shared<FusedQkv>(node, found, kernels.of_fms_acceleration);
     for (std::size_t i = 0; i < found.size(); ++i)
       found[i]->adapter = std::make_unique<QkvAdapter>(fused, i, std::move(found[i]->adapter));
   }
   if (const auto found = adapted(node, {"o_proj"}); kernels.o && !found.empty()) {
     nn::Projection& output = *found.front();
     const Adapted read(output);
-    output.adapter = std::make_unique<OutputAdapter>(read, std::move(output.adapter));
+    output.adapter = std::make_unique<OutputAdapter>(read, std::move(output.adapter),
+                                                     kernels.of_fms_acceleration);
   }
 }
 
-Result<void> patch_mlp(ModuleNode& node, std::string_view activation) {
+Result<void> patch_mlp(ModuleNode& node, std::string_view activation, bool of_fms_acceleration) {
   if (!child_projection(node, "gate_proj") || !child_projection(node, "up_proj") ||
       !child_projection(node, "down_proj"))
     return {};
   if (activation != "silu" && activation.find("gelu") == std::string_view::npos)
     return bad_input("axolotl's lora_mlp_kernel refuses the activation " + std::string(activation),
                      "lora_mlp_kernel", "lora_mlp_kernel: false");
-  if (const auto found = adapted(node, {"gate_proj", "up_proj", "down_proj"}); !found.empty())
-    node.patch = std::make_unique<MlpPatch>(found);
+  const auto found = adapted(node, {"gate_proj", "up_proj", "down_proj"});
+  if (!found.empty() && of_fms_acceleration)
+    return unsupported("fms-acceleration's fused function of a gated MLP is not modelled",
+                       "--fused_lora", "adapters of the attention alone");
+  if (!found.empty()) node.patch = std::make_unique<MlpPatch>(found);
   return {};
 }
 
@@ -262,7 +290,8 @@ Result<void> apply_lora_kernels(family::PretrainedModel& model, const Config& co
     ModuleNode& node = *module.node;
     if (node.name == "self_attn") patch_attention(node, kernels);
     if (node.name != "mlp" || !kernels.mlp) continue;
-    if (const Result<void> done = patch_mlp(node, activation); !done) return done;
+    if (const Result<void> done = patch_mlp(node, activation, kernels.of_fms_acceleration); !done)
+      return done;
   }
   return {};
 }
