@@ -119,8 +119,9 @@ struct FamilyFacts {
   std::string_view model_type;
   /// The type of its text_config, where that is no family of its own.
   std::string_view text_type = {};
-  /// Of code that lies in repositories on the hub (trust_remote_code) and not in transformers: the
-  /// family that it is built as. It has as many parameters; its activations may differ.
+  /// Of code that lies in repositories on the hub (trust_remote_code), before `first` if that is
+  /// not zero: the family that it is built as. It has as many parameters; its activations may
+  /// differ.
   std::string_view nearest = {};
   Task task = Task::causal_lm;  ///< of the head that comes with the family
   /// The first minor release whose models/auto maps the type, read in the wheels from 4.45 to 5.23;

@@ -52,9 +52,14 @@ Result<const FamilyFacts*> find_family(const Config& config, Task task) {
                      suggestion(type, names));
 }
 
+bool lies_on_the_hub(const FamilyFacts& facts, const Release& release) {
+  if (facts.nearest.empty()) return false;
+  return facts.first == Version{} || release.of(Package::transformers) < facts.first;
+}
+
 Result<void> check_is_there(const FamilyFacts& facts, const Release& release) {
   const Version meant = release.of(Package::transformers);
-  if (meant >= facts.first) return {};
+  if (meant >= facts.first || lies_on_the_hub(facts, release)) return {};
   return unsupported(fmt::format("transformers {} has no \"{}\"", meant.text(), facts.model_type),
                      "--with", fmt::format("transformers=={} or later", facts.first.text()));
 }

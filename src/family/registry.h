@@ -23,6 +23,9 @@ const FamilyFacts* text_facts_of(const Config& config);
 /// The family for a task, or an Error that names the nearest.
 Result<const FamilyFacts*> find_family(const Config& config, Task task);
 
+/// Its code is the repository's own (trust_remote_code): this release of transformers has none.
+bool lies_on_the_hub(const FamilyFacts& facts, const Release& release);
+
 /// Fails where the release of transformers has no such family yet.
 Result<void> check_is_there(const FamilyFacts& facts, const Release& release);
 

@@ -69,7 +69,7 @@ Result<void> check_expert_load(const ModelRequest& model, const TrainRecipe& rec
 
 void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Lines& warnings) {
   const family::FamilyFacts* const facts = family::facts_of(model.config);
-  if (facts && !facts->nearest.empty())
+  if (facts && family::lies_on_the_hub(*facts, recipe.release))
     warnings.push_back(
         fmt::format("{} runs code of its own repository, which transformers does not have: this is "
                     "the answer for {}, the family nearest to it; its activations may differ",

@@ -145,6 +145,7 @@ extern const FamilyFacts kLlama{.model_type = "llama",
                                 .build = build_llama};
 
 extern const FamilyFacts kExaone{.model_type = "exaone",
+                                 .nearest = "llama",
                                  .first = {5, 24, 0},
                                  .ties_head = Known::no,
                                  .has_bos = Known::yes,
@@ -153,6 +154,7 @@ extern const FamilyFacts kExaone{.model_type = "exaone",
                                  .build = build_exaone};
 
 extern const FamilyFacts kInternlm3{.model_type = "internlm3",
+                                    .nearest = "llama",
                                     .first = {5, 23, 0},
                                     .ties_head = Known::no,
                                     .has_bos = Known::yes,
@@ -161,6 +163,7 @@ extern const FamilyFacts kInternlm3{.model_type = "internlm3",
                                     .build = build_internlm3};
 
 extern const FamilyFacts kIquestcoder{.model_type = "iquestcoder",
+                                      .nearest = "llama",
                                       .first = {5, 23, 0},
                                       .ties_head = Known::no,
                                       .has_bos = Known::yes,

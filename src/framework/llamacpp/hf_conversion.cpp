@@ -251,6 +251,7 @@ constexpr std::array kConfigKinds{
     ConfigKind{"stablelm", "stablelm", false, convert_stablelm},
     ConfigKind{"nemotron", "nemotron", false, convert_nemotron},
     ConfigKind{"olmo", "olmo", false, convert_olmo},
+    ConfigKind{"exaone", "exaone", false, as_is},
     ConfigKind{"exaone4", "exaone4", false, windowed},
     ConfigKind{"apertus", "apertus", false, as_is},
     ConfigKind{"arcee", "arcee", false, as_is},

@@ -46,7 +46,7 @@ class Converter {
     copy("context_length", {"max_position_embeddings", "n_ctx", "n_positions", "model_max_length"});
     copy("context_length", {"max_seq_len", "seq_length"});
     set("embedding_length", c.dimension({"hidden_size", "n_embd", "d_model"}));
-    set("block_count", c.layers({"num_hidden_layers", "n_layers", "n_layer"}));
+    set("block_count", c.layers({"num_hidden_layers", "n_layers", "n_layer", "num_layers"}));
     widths();
     copy("attention.head_count", {"num_attention_heads", "n_head", "n_heads"});
     copy("attention.head_count_kv", "num_key_value_heads");

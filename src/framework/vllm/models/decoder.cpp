@@ -27,7 +27,8 @@ class StreamDecoder final : public ServedModel {
     const Place body = place / "model";
     if (parallel.first_stage() || (tied && parallel.last_stage()))
       embed_tokens_.emplace(body / "embed_tokens", vocabulary, hidden_);
-    const StageLayers range = stage_layers(parallel, config.layers("num_hidden_layers"));
+    const StageLayers range =
+        stage_layers(parallel, config.layers({"num_hidden_layers", "num_layers"}));
     first_layer_ = range.first;
     for (std::int64_t i = range.first; i < range.last; ++i) add_layer(body, i);
     if (parallel.last_stage()) {
