@@ -331,6 +331,24 @@ inline constexpr Change kVllmOffloadsProcessed{
     "GPU.",
     "model_executor/model_loader/utils.py:device_loading_context"};
 
+inline constexpr Change kVllmMixesAlgorithms{
+    Package::vllm,
+    {0, 17, 0},
+    "A ModelOpt checkpoint may quantize layers by several algorithms (MIXED_PRECISION).",
+    "model_executor/layers/quantization/modelopt.py:ModelOptMixedPrecisionConfig"};
+
+inline constexpr Change kVllmMixesWeightsAlone{
+    Package::vllm,
+    {0, 22, 0},
+    "W4A16_NVFP4 is one of them. It is not in 0.21.",
+    "model_executor/layers/quantization/modelopt.py:w4a16_nvfp4_config"};
+
+inline constexpr Change kVllmQuantizesHeads{
+    Package::vllm,
+    {0, 23, 0},
+    "The lm_head of a ModelOpt checkpoint may be quantized. It may not in 0.22.",
+    "model_executor/layers/quantization/modelopt.py:get_quant_method"};
+
 inline constexpr Change kVllmHasNoBitsAndBytes{
     Package::vllm,
     {0, 28, 0},

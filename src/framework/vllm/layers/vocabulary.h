@@ -4,7 +4,9 @@
 // logits (logits_processor.py).
 #pragma once
 
-#include "framework/vllm/runtime.h"
+#include <memory>
+
+#include "framework/vllm/layers/linear.h"
 
 namespace memtape::vllm {
 
@@ -32,14 +34,16 @@ class ParallelLMHead {
                  bool bias = false);
   /// tie_weights: the head's own table is freed.
   void tie(const Tensor& table);
+  /// The same where the head is another model's.
+  void share(const ParallelLMHead& other);
 
   Tensor logits(const Tensor& hidden_states, bool soft_cap) const;
-  const Tensor& table() const { return table_; }
 
  private:
   Runtime& runtime_;
   Weights weights_;
   Tensor table_, bias_;
+  std::shared_ptr<Linear> quantized_;  ///< in place of the table
 };
 
 }  // namespace memtape::vllm

@@ -14,8 +14,9 @@ namespace {
 constexpr std::int64_t kPerByte = 2;
 constexpr std::int64_t kTileRows = 128, kTileColumns = 4;  ///< of swizzled block scales
 
-bool multiplies_in_fp4(const Runtime& runtime) {
-  return runtime.settings.device.capability() >= 100;
+/// Weights alone are left to Marlin on every card (MarlinNvFp4LinearKernel; use_a16 of the experts).
+bool multiplies_in_fp4(const Runtime& runtime, const NvFp4Scheme& scheme) {
+  return scheme.quantizes_input && runtime.settings.device.capability() >= 100;
 }
 
 /// nvfp4_utils.py, swizzle_blockscale: whole tiles, two copies on the way.
@@ -62,7 +63,7 @@ void NvFp4Linear::process_weights(Linear& layer) const {
     w.create("input_global_scale_inv", {}, DType::float32);
     w.create("alpha", {}, DType::float32);
   }
-  if (multiplies_in_fp4(layer.runtime())) {
+  if (multiplies_in_fp4(layer.runtime(), scheme_)) {
     const Tensor scales = swizzled_scales(1, out, in / scheme_.group);
     w.replace("weight_scale", scales);
     return;
@@ -76,7 +77,8 @@ void NvFp4Linear::process_weights(Linear& layer) const {
 }
 
 Tensor NvFp4Linear::apply(Linear& layer, const Tensor& x, const Tensor& bias) const {
-  if (!multiplies_in_fp4(layer.runtime())) return marlin_gemm(layer.runtime(), x, layer.out());
+  if (!multiplies_in_fp4(layer.runtime(), scheme_))
+    return marlin_gemm(layer.runtime(), x, layer.out());
   const std::int64_t rows = x.numel() / layer.in;
   const Tensor quantized =
       kernel_output("scaled_fp4_quant", {rows, layer.in / kPerByte}, DType::uint8);
@@ -111,7 +113,7 @@ class NvFp4Experts final : public MoeMethod {
   void process_weights(Weights& w, const ExpertShape& s, Runtime& runtime) const override {
     const std::int64_t e = s.local_experts;
     w.replace("w13_weight_scale_2", kernel_output("contiguous", {e}, DType::float32));
-    if (multiplies_in_fp4(runtime)) {
+    if (multiplies_in_fp4(runtime, scheme_)) {
       w.replace("w13_weight_scale", swizzled_scales(e, s.up(), s.hidden / scheme_.group));
       w.replace("w2_weight_scale", swizzled_scales(e, s.hidden, s.intermediate / scheme_.group));
       w.replace("w13_input_scale", kernel_output("max", {e}, DType::float32));
@@ -130,7 +132,7 @@ class NvFp4Experts final : public MoeMethod {
   }
 
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
-    if (!multiplies_in_fp4(runtime)) return marlin_experts(runtime, padded(s), x);
+    if (!multiplies_in_fp4(runtime, scheme_)) return marlin_experts(runtime, padded(s), x);
     return run_cutlass(runtime, s, x);
   }
 

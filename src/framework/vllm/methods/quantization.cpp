@@ -2,60 +2,20 @@
 #include "framework/vllm/methods/quantization.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "framework/vllm/methods/bitsandbytes.h"
-#include "framework/vllm/methods/layer_pattern.h"
+#include "framework/vllm/methods/mixed_precision.h"
 #include "framework/vllm/methods/moe_methods.h"
 #include "framework/vllm/methods/nvfp4.h"
 #include "framework/vllm/methods/scaled.h"
+#include "framework/vllm/methods/skipped_layers.h"
 #include "framework/vllm/methods/weight_only.h"
 
 namespace memtape::vllm {
 namespace {
-
-/// The text model's path in a checkpoint with images, as vLLM renames it (apply_vllm_mapper of the
-/// quantization's configuration; hf_to_vllm_mapper of gemma4_mm.py, qwen3_vl.py), where the text
-/// model is the root.
-std::string path_of_text(const std::string& name) {
-  constexpr std::string_view kInside = "model.language_model.", kBefore = "language_model.";
-  if (name.starts_with(kInside)) return "model." + name.substr(kInside.size());
-  return name.starts_with(kBefore) ? name.substr(kBefore.size()) : name;
-}
-
-/// Which layers a checkpoint leaves as they are. An entry names a layer, or the start or the end of
-/// its path, or is a pattern. A fused layer is left alone when its parts are.
-class Skipped {
- public:
-  explicit Skipped(std::vector<std::string> names) : names_(std::move(names)) {
-    for (std::string& name : names_) name = path_of_text(name);
-  }
-
-  bool has(const std::string& prefix) const {
-    if (names(prefix)) return true;
-    for (const auto& [fused, part] : kParts)
-      if (prefix.ends_with(fused) &&
-          names(prefix.substr(0, prefix.size() - fused.size()) + std::string(part)))
-        return true;
-    return false;
-  }
-
- private:
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kParts{
-      {{"qkv_proj", "q_proj"}, {"gate_up_proj", "gate_proj"}, {"fused_qkv_a_proj", "q_a_proj"}}};
-
-  bool names(const std::string& layer) const {
-    return std::ranges::any_of(names_, [&](const std::string& name) {
-      if (name.starts_with("re:")) return matches_expression(name.substr(3), layer);
-      if (name.find('*') != std::string::npos) return matches_shell_pattern(name, layer);
-      return layer == name || layer.ends_with("." + name);
-    });
-  }
-  std::vector<std::string> names_;
-};
 
 class Scheme final : public Quantization {
  public:
@@ -115,7 +75,8 @@ Made bitsandbytes(const Config& c, const Settings& settings) {
   return made;
 }
 
-/// `c` is the quantization_config of `model`. DeepseekV4FP8Config: experts may be in MXFP4.
+/// `c` is the quantization_config of `model`. DeepseekV4FP8Config: experts may be in MXFP4
+/// or NVFP4.
 Made fp8(const Config& c, const Config& model, const Settings& settings) {
   ScaledScheme scheme;
   const std::vector<std::int64_t> block = c.integers("weight_block_size");
@@ -129,8 +90,10 @@ Made fp8(const Config& c, const Config& model, const Settings& settings) {
   if (skipped.empty()) skipped = c.texts("modules_to_not_convert");
   auto made = std::make_unique<Scheme>("fp8", Skipped(std::move(skipped)));
   made->linear_ = std::make_shared<ScaledLinear>(scheme);
-  made->experts_ = model.text("expert_dtype", "fp8") == "fp4" ? mxfp4_experts(settings, false)
-                                                              : scaled_experts(scheme);
+  const bool fp4 = model.text("expert_dtype", "fp8") == "fp4";
+  made->experts_ = !fp4                                      ? scaled_experts(scheme)
+                   : c.text("moe_quant_algo", "") == "NVFP4" ? nvfp4_experts({})
+                                                             : mxfp4_experts(settings, false);
   made->kv_scales_ = true;
   return made;
 }
@@ -145,7 +108,7 @@ Made nvfp4(std::string_view name, Skipped skipped, bool quantizes_input) {
 }
 
 /// modelopt.py: the keys lie in the object itself, or in its "quantization".
-Made modelopt(const Config& c) {
+Made modelopt(const Config& c, const Settings& settings) {
   const Config q = c.has("quantization") ? c.object("quantization") : c;
   const std::string algorithm = q.text("quant_algo", "");
   std::vector<std::string> names = q.texts("exclude_modules");
@@ -153,9 +116,10 @@ Made modelopt(const Config& c) {
   Skipped skipped(std::move(names));
   if (algorithm == "NVFP4" || algorithm == "W4A16_NVFP4")
     return nvfp4("modelopt_fp4", std::move(skipped), algorithm == "NVFP4");
+  if (algorithm == "MIXED_PRECISION") return mixed_precision(q, std::move(skipped), settings);
   if (algorithm != "FP8")
     return unsupported("quant_algo " + algorithm + " is not modelled for vLLM",
-                       c.where() + ": quantization_config", "FP8 or NVFP4");
+                       c.where() + ": quantization_config", "FP8, NVFP4 or MIXED_PRECISION");
   const ScaledScheme scheme{
       .scales = ScaleShape::tensor, .static_activation = true, .takes_quantized_input = true};
   auto made = std::make_unique<Scheme>("modelopt", std::move(skipped));
@@ -233,7 +197,7 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
     made->experts_ = mxfp4_experts(settings, true);
     return made;
   }
-  if (method.starts_with("modelopt")) return modelopt(c);
+  if (method.starts_with("modelopt")) return modelopt(c, settings);
   if (method == "bitsandbytes") return bitsandbytes(c, settings);
   return unsupported(
       "quantization " + method + " is not modelled for vLLM", config.where(),

@@ -22,6 +22,8 @@ class Quantization {
   virtual std::shared_ptr<const LinearMethod> linear(const Place& place) const = 0;
   /// The method of the experts at `prefix`. It is null if they are not quantized.
   virtual std::shared_ptr<const MoeMethod> experts(const Place&) const { return nullptr; }
+  /// Whether the head at `place` is one of the linear layers that are quantized.
+  virtual bool quantizes_head(const Place&) const { return false; }
   /// Whether the checkpoint brings scales for the KV cache (BaseKVCacheMethod).
   virtual bool has_kv_scales() const { return false; }
 };

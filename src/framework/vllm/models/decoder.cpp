@@ -75,7 +75,7 @@ class StreamDecoder final : public ServedModel {
   Tensor embedding_table() const override {
     return embed_tokens_ ? embed_tokens_->table() : Tensor();
   }
-  Tensor head_table() const override { return lm_head_ ? lm_head_->table() : Tensor(); }
+  const ParallelLMHead* head() const override { return lm_head_ ? &*lm_head_ : nullptr; }
   int intermediate_tensors() const override {
     return choices_.form == LayerForm::explicit_add ? 1 : 2;
   }

@@ -80,7 +80,7 @@ class Predictor final : public Drafter {
   void share_tables(ServedModel& target) override {
     if (runtime_.parallel().pp == 1 && target.embedding_table().defined())
       embed_tokens_.share(target.embedding_table());
-    if (target.head_table().defined()) head_.tie(target.head_table());
+    if (target.head()) head_.share(*target.head());
   }
 
  private:

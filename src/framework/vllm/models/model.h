@@ -28,9 +28,9 @@ class ServedModel {
   virtual std::int64_t hidden_size() const = 0;
   /// What the last forward has kept of its stream for the drafter (Speculation::target_layers).
   virtual std::vector<Tensor> take_inner_states() { return {}; }
-  /// The tables that a drafter shares. They are undefined if this stage does not have them.
+  /// What a drafter shares; nothing if this stage does not have it.
   virtual Tensor embedding_table() const { return {}; }
-  virtual Tensor head_table() const { return {}; }
+  virtual const ParallelLMHead* head() const { return nullptr; }
 };
 
 /// A block as the decoder layer sees it.
