@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape explain FILE...`: what a real run left behind, read and attributed.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -44,16 +47,31 @@ int run_explain(const Words& words, Terminal& terminal) {
   return ExitCode::fits;
 }
 
+/// Whether another program's output is piped into this one, or a file is.
+bool is_piped() {
+  struct stat input = {};
+  return fstat(STDIN_FILENO, &input) == 0 && (S_ISFIFO(input.st_mode) || S_ISREG(input.st_mode));
+}
+
+/// `python train.py 2>&1 | memtape explain` names no file.
+Result<Words> read_files(const Syntax& syntax, Arguments typed) {
+  Syntax may_have_none = syntax;
+  if (is_piped()) may_have_none.operands.front().is_required = false;
+  Result<Words> words = option::read_words(may_have_none, typed);
+  if (words && words->operands.empty() && is_piped()) words->operands.emplace_back("-");
+  return words;
+}
+
 /// `memtape explain FILE... [--against 'train MODEL ...' | --against -- COMMAND]`: the tail begins
 /// with the --.
 Result<Words> read_files_and_against(const Syntax& syntax, Arguments typed) {
   const auto dashes = std::ranges::find(typed, std::string_view("--"));
-  if (dashes == typed.end()) return option::read_words(syntax, typed);
+  if (dashes == typed.end()) return read_files(syntax, typed);
   const Arguments before(typed.begin(), dashes);
   if (before.empty() || before.back() != std::string_view("--against"))
     return tl::unexpected(
         option::mistake(syntax, "a command stands without --against before its --"));
-  Result<Words> words = option::read_words(syntax, before.first(before.size() - 1));
+  Result<Words> words = read_files(syntax, before.first(before.size() - 1));
   if (!words || words->asks_help) return words;
   if (words->has("against"))
     return tl::unexpected(option::mistake(syntax, "--against is given twice"));
@@ -61,8 +79,9 @@ Result<Words> read_files_and_against(const Syntax& syntax, Arguments typed) {
   return words;
 }
 
-constexpr Operand kEvidence{"FILE", "snapshots, traces, logs or messages; - is standard input",
-                            true, true};
+constexpr Operand kEvidence{
+    "FILE", "snapshots, traces, logs or messages; - is standard input, as is none behind a |", true,
+    true};
 constexpr auto kExplainOptions = std::to_array<Option>({
     {"--against", "'train MODEL ...'", "a prediction to lay it beside, or: --against -- COMMAND"},
     answer::kOneDevice,
@@ -79,7 +98,7 @@ const Command kExplainCommand{
     .explanation =
         "what a message rounds is known to half a unit of its last digit; what a snapshot "
         "holds is attributed by the frames that asked for it (docs/explain.md)",
-    .example = "memtape explain snapshot.pickle",
+    .example = "python train.py 2>&1 | memtape explain",
     .operands = {&kEvidence, 1},
     .own = kExplainOptions,
     .read = read_files_and_against,
