@@ -17,11 +17,24 @@ bool asks_for_nothing(std::string_view value) {
   return value == "none" || value.find_first_not_of(" \t\r\n{}") == std::string_view::npos;
 }
 
+constexpr auto kOfLayouts =
+    std::to_array<std::string_view>({"gpus", "dp", "zero", "tp", "sp", "pp", "vpp", "cp", "ep",
+                                     "etp", "schedule", "rank", "offload"});
+
+/// The framework that lays a model out as the options say, for people who named none.
+std::string framework_of_layout(std::span<const NamedValue> options) {
+  const auto says = [&](std::initializer_list<std::string_view> names) {
+    return std::ranges::any_of(names, [&](auto name) { return last_value(options, name); });
+  };
+  if (says({"fsdp", "deepspeed"})) return "--framework transformers, whose Trainer takes that";
+  if (says({"zero", "offload"})) return "--framework deepspeed";
+  if (says({"tp", "sp", "pp", "vpp", "cp", "ep", "etp", "schedule"}))
+    return "--framework megatron-core";
+  return "--framework fsdp2, ddp, deepspeed or transformers";
+}
+
 /// Whether the framework models the option at all; of those that every framework takes: yes.
 bool is_modelled(std::string_view option, const Framework& framework) {
-  constexpr auto kOfLayouts =
-      std::to_array<std::string_view>({"gpus", "dp", "zero", "tp", "sp", "pp", "vpp", "cp", "ep",
-                                       "etp", "schedule", "rank", "offload"});
   if (option == "peft" || option == "quantization")
     return framework.argument && framework.argument(option);
   if (option == "quantize") return framework.takes.quantize;
@@ -80,12 +93,14 @@ Result<void> check_modelled(std::span<const NamedValue> options, const Framework
     const bool is_stage = name == "zero" && value == "1";
     const bool is_neutral = std::ranges::find(kNeutral, value) != kNeutral.end();
     if ((is_neutral && !is_stage) || (name == "loss" && value == framework.takes.loss)) continue;
-    const bool is_of_trainer = name == "quantize" || name == "quantization" || name == "peft";
     const std::string other =
         value == "chunked" ? "--framework torchtitan" : "--framework transformers";
+    if (std::ranges::find(kOfLayouts, name) != kOfLayouts.end())
+      return unsupported(std::string(framework.name) + " is modelled on one GPU", "--" + name,
+                         framework_of_layout(options));
     return unsupported(
         "\"" + value + "\" is not modelled by --framework " + std::string(framework.name),
-        "--" + name, is_of_trainer || name == "loss" ? other + " has it" : "one GPU");
+        "--" + name, other + " has it");
   }
   return {};
 }
