@@ -147,9 +147,10 @@ Error named_ways(Error error, const ModelSource& source) {
           "unknown model family \"{}\"{}", type_of(*source.config),
           of_checkpoint ? fmt::format(", whose checkpoint stores {}", stored(*source.header)) : ""),
       source.config->where() + ": model_type",
-      fmt::format("{}--{} {} estimates it, with wide bounds; certain are its own code without a "
+      fmt::format("{}{}--{} {} estimates it, with wide bounds; certain are its own code without a "
                   "GPU, --real auto or memtape run -- COMMAND, and a transcription, "
                   "docs/adding-a-family.md",
+                  error.hint.starts_with("--engine") ? error.hint + "; " : "",
                   misspelt(type_of(*source.config)), kAsFamily, nearest_family(*source.config))};
 }
 

@@ -13,6 +13,7 @@
 #include "base/comma_list.h"
 #include "predict/command_text.h"
 #include "predict/kv_arithmetic.h"
+#include "predict/other_engines.h"
 #include "predict/serve.h"
 #include "predict/serve_correct.h"
 #include "predict/serve_question.h"
@@ -99,7 +100,8 @@ Result<Serving> answered(const ServeCommand& command, ServeRequest model,
   if (const std::string* names = asked->request.options.find("compare"))
     return compared(command, *asked, *names);
   Result<ServeAnswer> answer = answer_question(asked->engine, asked->request);
-  if (!answer) return tl::unexpected(answer.error());
+  if (!answer)
+    return tl::unexpected(with_other_engines(answer.error(), asked->engine, asked->request));
   if (!command.output.quiet || !command.html.empty()) add_corrections(*answer, command, *asked);
   OneServer one{std::move(*answer), {}};
   if (command.output.explain || !command.html.empty())

@@ -269,9 +269,7 @@ Result<Converted> convert(const Config& config) {
   const auto kind = std::ranges::find(kConfigKinds, type, &ConfigKind::model_type);
   if (kind == kConfigKinds.end()) {
     return unsupported("model_type \"" + type + "\" has no llama.cpp architecture that is modelled",
-                       config.where(),
-                       "docs/serving.md lists them; --engine transformers and --engine vllm know "
-                       "others");
+                       config.where());
   }
   const Config text = config.has("text_config") ? config.object("text_config") : config;
   const bool experts = type == "nemotron_h" && text.count("n_routed_experts", 0) > 0;

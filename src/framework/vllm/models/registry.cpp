@@ -180,7 +180,7 @@ Result<ModelFactory> model_factory(const Config& config) {
                            std::string(dropped->last),
                        config.where(), "a model that vLLM 0.32 serves");
   return unsupported("architecture " + named + " is not modelled for vLLM and SGLang",
-                     config.where(), "--engine transformers and --engine llamacpp know others");
+                     config.where());
 }
 
 }  // namespace memtape::vllm
