@@ -98,6 +98,14 @@ Made fp8(const Config& c, const Config& model, const Settings& settings) {
   return made;
 }
 
+/// fbgemm_fp8.py: a scale for each row of the weights, activations quantized as they come.
+Made fbgemm(const Config& c) {
+  const ScaledScheme scheme{.scales = ScaleShape::channel};
+  auto made = std::make_unique<Scheme>("fbgemm_fp8", Skipped(c.texts("modules_to_not_convert")));
+  made->linear_ = std::make_shared<ScaledLinear>(scheme);
+  return made;
+}
+
 Made nvfp4(std::string_view name, Skipped skipped, bool quantizes_input) {
   const NvFp4Scheme scheme{.quantizes_input = quantizes_input};
   auto made = std::make_unique<Scheme>(name, std::move(skipped));
@@ -191,6 +199,7 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
     return packed(c, awq ? PackedLayout::awq : PackedLayout::gptq);
   }
   if (method == "fp8") return fp8(c, config, settings);
+  if (method == "fbgemm_fp8") return fbgemm(c);
   if (method == "compressed-tensors") return compressed(c);
   if (method == "mxfp4") {
     auto made = std::make_unique<Scheme>("mxfp4", Skipped({}));
@@ -199,9 +208,9 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
   }
   if (method.starts_with("modelopt")) return modelopt(c, settings);
   if (method == "bitsandbytes") return bitsandbytes(c, settings);
-  return unsupported(
-      "quantization " + method + " is not modelled for vLLM", config.where(),
-      "awq, gptq, auto-round, fp8, compressed-tensors, modelopt, bitsandbytes or mxfp4");
+  return unsupported("quantization " + method + " is not modelled for vLLM", config.where(),
+                     "awq, gptq, auto-round, fp8, fbgemm_fp8, compressed-tensors, modelopt, "
+                     "bitsandbytes or mxfp4");
 }
 
 }  // namespace memtape::vllm
