@@ -130,7 +130,8 @@ Syntax plan_train_syntax() {
 
 Syntax plan_serve_syntax() {
   return made_of(
-      "plan serve", {{"MODEL", "catalog name, hub id or directory"}},
+      "plan serve",
+      {{.name = kModel.name, .help = "catalog name, hub id or directory", .meant = kModel.meant}},
       {option::table_of(kPlanServeOptions), option::table_of(kPlanAnswer), output_options()});
 }
 

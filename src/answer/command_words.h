@@ -25,7 +25,9 @@ inline constexpr std::string_view kAnswerGroup = "Answer";
 option::Table output_options();
 
 inline constexpr option::Operand kModel{
-    "MODEL", "catalog name, hub id, directory, config.json or .safetensors file"};
+    .name = "MODEL",
+    .help = "catalog name, hub id, directory, config.json or .safetensors file",
+    .meant = "--model -m --model-name --model-id --model-path --model-name-or-path --base-model"};
 
 option::Syntax train_syntax();
 /// Plan's own options, and those of train that ask nothing else.

@@ -56,7 +56,8 @@ constexpr auto kOptions = std::to_array<option::Option>({
      kModels,
      {},
      "all three"},
-    {"--name", "TEXT", "only models with that in their names", kModels},
+    Option{"--name", "TEXT", "only models with that in their names", kModels}.people_say(
+        "--model --model-name -m"),
     {"--size", "A..B", "only models of so many parameters, like 7B..14B, ..8B or 30B..", kModels},
     {"--on", "{gpu,partly,any}", "only those all on the GPU, or only partly", kModels, {}, "any"},
     {"--top", "N", "only the first N", kModels, {}, "all"},

@@ -137,8 +137,26 @@ class WordReader {
     if (syntax_.unknown) unknown_ = syntax_.unknown(typed);
     if (unknown_) return;
     unknown_ = mistake(syntax_, fmt::format("unknown option {}", typed));
-    if (std::string near = near_option(syntax_.table, typed); !near.empty())
+    if (std::string meant = operand_meant(typed); !meant.empty())
+      unknown_->hint = std::move(meant);
+    else if (std::string near = near_option(syntax_.table, typed); !near.empty())
       unknown_->hint = std::move(near);
+  }
+
+  /// What stands without an option of its own, where people type one: "" if it is no such word.
+  std::string operand_meant(std::string_view typed) const {
+    const auto found = std::ranges::find_if(syntax_.operands, [&](const Operand& o) {
+      return any_word(o.meant, [&](std::string_view word) { return is_same_name(word, typed); });
+    });
+    if (found == syntax_.operands.end()) return "";
+    std::string usage(syntax_.command);
+    for (std::size_t i = 0; i < syntax_.operands.size(); ++i) {
+      const bool typed_before = i < words_.operands.size();
+      usage += " ";
+      usage += typed_before ? words_.operands[i] : syntax_.operands[i].name;
+    }
+    return fmt::format("the {} has no option of its own: memtape {}",
+                       lower_case(std::string(found->name)), usage);
   }
 
   /// "--name=value"

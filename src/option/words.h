@@ -23,6 +23,8 @@ struct Operand {
   std::string_view help = {};
   bool is_required = true;
   bool is_many = false;
+  /// Words that people type for it, as if it were an option: "--model -m"
+  std::string_view meant = {};
 };
 
 /// Options that the help shows under a heading of their own, after the others.

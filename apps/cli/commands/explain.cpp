@@ -83,7 +83,9 @@ constexpr Operand kEvidence{
     "FILE", "snapshots, traces, logs or messages; - is standard input, as is none behind a |", true,
     true};
 constexpr auto kExplainOptions = std::to_array<Option>({
-    {"--against", "'train MODEL ...'", "a prediction to lay it beside, or: --against -- COMMAND"},
+    Option{"--against", "'train MODEL ...'",
+           "a prediction to lay it beside, or: --against -- COMMAND"}
+        .people_say("--model -m"),
     answer::kOneDevice,
     {"--html", "FILE", "write a page: memory over time, by stack, by segment",
      answer::kAnswerGroup},

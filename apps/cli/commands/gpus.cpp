@@ -121,7 +121,10 @@ int run_gpus(const Words& words, Terminal& terminal) {
   return ExitCode::fits;
 }
 
-constexpr Operand kGpu{"ID", "only this entry, in full", false};
+constexpr Operand kGpu{.name = "ID",
+                       .help = "only this entry, in full",
+                       .is_required = false,
+                       .meant = "--gpu --name"};
 
 }  // namespace
 

@@ -148,7 +148,10 @@ int run_models(const Words& words, Terminal& terminal) {
   return ExitCode::fits;
 }
 
-constexpr Operand kOneModel{"ID", "only this entry, in full", false};
+constexpr Operand kOneModel{.name = "ID",
+                            .help = "only this entry, in full",
+                            .is_required = false,
+                            .meant = "--model -m --name"};
 
 }  // namespace
 

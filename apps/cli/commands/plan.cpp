@@ -100,8 +100,17 @@ int plan_training(const RawOptions& options, Terminal& terminal) {
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
+Error no_question(std::string_view typed) {
+  return option::mistake({.command = "plan"},
+                         fmt::format("cannot plan '{}', only train and serve", typed));
+}
+
+bool is_question(std::string_view word) { return word == "train" || word == "serve"; }
+
 /// What is planned stands before the model.
 Result<Syntax> plan_syntax(Arguments typed) {
+  const std::string_view first = typed.empty() ? "-" : typed.front();
+  if (!first.starts_with('-') && !is_question(first)) return tl::unexpected(no_question(first));
   const bool serves = !typed.empty() && typed.front() == std::string_view("serve");
   Syntax syntax = serves ? answer::plan_serve_syntax() : answer::plan_train_syntax();
   syntax.operands.insert(syntax.operands.begin(),
@@ -116,8 +125,7 @@ int run_plan(const Words& words, Terminal& terminal) {
   options.output.explain = words.has("why") || words.has("explain");
   if (words.operand() == "serve") return plan_servers(options, terminal);
   if (words.operand() == "train") return plan_training(options, terminal);
-  return terminal.fail(option::mistake(
-      {.command = "plan"}, fmt::format("cannot plan '{}', only train and serve", words.operand())));
+  return terminal.fail(no_question(words.operand()));
 }
 
 }  // namespace
