@@ -28,8 +28,6 @@
 namespace memtape::vllm {
 namespace {
 
-constexpr std::string_view kVersion = "0.32.0";
-
 /// get_batch_defaults of arg_utils.py, by the device's memory and name.
 struct BatchDefaults {
   std::int64_t tokens, requests;

@@ -14,6 +14,9 @@
 
 namespace memtape::vllm {
 
+/// The release whose layers are transcribed.
+inline constexpr std::string_view kVersion = "0.32.0";
+
 /// The model's configuration, with the changes that `flag` (--hf-overrides) makes.
 Result<Config> with_overrides(const ServeRequest& request, std::string_view flag);
 

@@ -270,6 +270,20 @@ void add_graphs(const RankRun& run, Uncertain& found) {
                   human_bytes(graphs.total())));
 }
 
+/// Which blocks loading and the profile run leave in segments, and what else those hold, is played
+/// with the layers of the release that is transcribed; an older one may leave nothing.
+void add_segments_left(const RankRun& run, Uncertain& found) {
+  const Version meant = run.settings.release.of(Package::vllm);
+  if (meant >= *Version::parse(kVersion)) return;
+  const Bytes left = run.figures.consumed - run.figures.profiled.allocated;
+  if (left <= 0) return;
+  found.less += left;
+  found.causes.push_back(
+      fmt::format("what loading leaves in segments that are in part in use is that of {}'s layers, "
+                  "{}: {} may leave less",
+                  kVersion, human_bytes(left), meant.text()));
+}
+
 Uncertain uncertain_of(const RankRun& run) {
   // redundancy_buffer_memory of v1/worker/gpu_worker.py: how much more a worker of the V1 engine
   // takes than its profile says, as vLLM's authors have observed.
@@ -277,6 +291,7 @@ Uncertain uncertain_of(const RankRun& run) {
   Uncertain found;
   add_connections(run.settings, found);
   add_graphs(run, found);
+  add_segments_left(run, found);
   if (run.settings.runner != Runner::v0) {
     found.on_top += kObserved;
     found.causes.push_back(
@@ -391,6 +406,19 @@ void add_notes(ServeAnswer& answer, const KvPlan& plan, const RankRun& run) {
       fmt::format("GPU KV cache size: {} tokens, maximum concurrency for {} "
                   "tokens per request: {:.2f}x",
                   with_commas(plan.tokens), with_commas(s.max_model_len), plan.max_concurrency));
+}
+
+/// CuMemAllocator.sleep: the pools of weights and of the cache are unmapped, and what PyTorch holds
+/// in its cache goes back. Level 1 keeps the weights in host memory, level 2 nowhere.
+void note_sleep(ServeAnswer& answer, const ServeRank& rank) {
+  Bytes kept = 0;
+  for (const Category left :
+       {Category::context, Category::workspace, Category::cuda_graph, Category::communication})
+    kept += rank.at_peak[left];
+  answer.notes.push_back(
+      fmt::format("asleep, {} stay on the GPU (level 1 keeps {} of weights in host memory, level 2 "
+                  "drops them); awake it holds what it holds without --enable-sleep-mode",
+                  gib(kept), gib(rank.weights_bytes)));
 }
 
 /// One run a pipeline stage: ranks of one stage hold the same.
@@ -517,6 +545,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
                  {.left = runs->front().available - plans->front().needed,
                   .profile = runs->front().figures.torch_peak_increase});
   add_notes(answer, plans->front(), runs->front());
+  if (request.options.has("enable-sleep-mode")) note_sleep(answer, *fullest);
   return answer;
 }
 

@@ -48,6 +48,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--enable-prefix-caching", "", ""},
     ServeFlag{"--no-enable-prefix-caching", "", "recurrent layers then need fewer blocks"},
     ServeFlag{"--disable-hybrid-kv-cache-manager", "", "sliding layers are held as full ones"},
+    ServeFlag{"--enable-sleep-mode", "", "a note says what stays on the GPU while it sleeps"},
     ServeFlag{"--no-async-scheduling", "", "one batch at a time"},
     ServeFlag{"--async-scheduling", "", ""},
     ServeFlag{"--usage-context", "{llm,api-server}",
