@@ -3,7 +3,7 @@
 import ctypes
 import json
 
-from kit import Case
+from kit import Case, first_visible
 
 
 def cases(kit):
@@ -17,10 +17,10 @@ class Memory(ctypes.Structure):
 
 
 def driver_used():
-    """Bytes in use on the first GPU, by NVML, which needs no context."""
+    """Bytes in use on the GPU, by NVML, which needs no context."""
     nvml = ctypes.CDLL("libnvidia-ml.so.1")
     device, memory = ctypes.c_void_p(), Memory()
-    for status in (nvml.nvmlInit_v2(), nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)),
+    for status in (nvml.nvmlInit_v2(), nvml.nvmlDeviceGetHandleByIndex_v2(first_visible(), ctypes.byref(device)),
                    nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory))):
         if status:
             raise SystemExit(f"NVML answers {status}")

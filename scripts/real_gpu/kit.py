@@ -5,7 +5,9 @@ A measurement is a module with cases(kit), which yields functions; each measures
 """
 import dataclasses
 import functools
+import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -36,6 +38,14 @@ def last_line(text):
     return next((line for line in reversed(text.strip().splitlines()) if line.strip()), "no word")[:200]
 
 
+def first_visible():
+    """The number of the GPU that programs see first, as the driver counts them."""
+    name = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    if not name.isdigit():
+        raise NotMeasured(f"CUDA_VISIBLE_DEVICES is {name!r}: name the GPU by its number")
+    return int(name)
+
+
 @dataclasses.dataclass
 class Kit:
     memtape: str
@@ -64,7 +74,10 @@ class Kit:
     def child(self, module, *words, seconds=180):
         """The object that a measurement's own file prints when it is run by the card's Python."""
         printed = self.run([self.python, HERE / f"{module}.py", *words], seconds)
-        return json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
+        found = next((line for line in printed.splitlines() if line.startswith("{")), None)
+        if found is None:
+            raise NotMeasured(f"{module}.py printed no figures: {last_line(printed)}")
+        return json.loads(found)
 
     def ask(self, *words):
         """The answer of a command of memtape, as JSON."""
@@ -76,11 +89,13 @@ class Kit:
 
     @functools.cached_property
     def card(self):
-        """The first GPU as `memtape detect` sees it."""
+        """The GPU that programs see first, as `memtape detect` sees it."""
         detected = json.loads(self.run([self.memtape, "detect", "--json"]).split("\n}\n", 1)[0] + "\n}")
         if not detected["gpus"]:
             raise NotMeasured(detected["none"])
-        return dict(detected["gpus"][0], driver=detected["driver"])
+        if first_visible() >= len(detected["gpus"]):
+            raise NotMeasured(f"CUDA_VISIBLE_DEVICES names GPU {first_visible()}, and there are {len(detected['gpus'])}")
+        return dict(detected["gpus"][first_visible()], driver=detected["driver"])
 
     @property
     def gpu(self):
@@ -90,15 +105,18 @@ class Kit:
 
     @functools.cached_property
     def releases(self):
-        """The packages of the card's Python as --with takes them."""
-        program = "import torch, transformers as t; print('torch==%s,transformers==%s' % (torch.__version__.split('+')[0], t.__version__))"
-        return subprocess.run([self.python, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+        """The packages of the card's Python as --with takes them; without a GPU that torch can use there is nothing to measure."""
+        program = ("import torch, transformers as t; print('torch==%s,transformers==%s' % (torch.__version__.split('+')[0], t.__version__))\n"
+                   "if not torch.cuda.is_available(): raise SystemExit('torch %s, built for CUDA %s, can use no GPU under this driver'"
+                   " % (torch.__version__, torch.version.cuda))")
+        return self.run([self.python, "-c", program]).split()[0]
 
     def model(self, config):
         """A folder whose config.json is this object."""
-        folder = self.folder / f"model-{abs(hash(json.dumps(config, sort_keys=True)))}"
+        text = json.dumps(config, sort_keys=True)
+        folder = self.folder / "models" / hashlib.sha256(text.encode()).hexdigest()[:12]
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "config.json").write_text(text)
         return folder
 
     def recipe(self, names, settings, config, folder, seconds=180):
@@ -107,5 +125,9 @@ class Kit:
         head = "import json\n\nSETTINGS = json.loads(%r)\nCONFIG = json.loads(%r)\nFOLDER = %r" % (json.dumps(settings), json.dumps(config), str(folder))
         script = folder / names[-1]
         script.write_text("\n\n".join([head, *parts]))
+        result = folder / "result.json"
+        result.unlink(missing_ok=True)
         self.run([self.python, script], seconds)
-        return json.loads((folder / "result.json").read_text())
+        if not result.exists():
+            raise NotMeasured(f"{script.name} left no result")
+        return json.loads(result.read_text())

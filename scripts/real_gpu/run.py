@@ -8,6 +8,7 @@ measurement failed.
 import argparse
 import importlib
 import json
+import os
 import pathlib
 import time
 
@@ -15,6 +16,7 @@ from kit import ROOT, Kit, LeftOut, NotMeasured
 
 MEASUREMENTS = ("context", "observed", "cudnn_attention", "steps", "fsdp_lag", "vllm_start")
 MIB = 2**20
+IDLE = 64 * MIB  # of the card may be in use before anything is measured
 
 
 def arguments():
@@ -59,8 +61,16 @@ def run(name, kit):
 def main():
     given = arguments()
     given.into.mkdir(parents=True, exist_ok=True)
+    os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # as the driver and memtape count
     kit = Kit(str(pathlib.Path(given.memtape).resolve()), given.python, given.into.resolve(), time.monotonic() + given.seconds, given.phantom)
-    print(f"{kit.card['name']}, driver {kit.card['driver']}, {kit.releases}")
+    try:
+        print(f"{kit.card['name']}, driver {kit.card['driver']}, {kit.releases}")
+    except NotMeasured as reason:
+        print(f"nothing can be measured: {reason}")
+        return 1
+    taken = kit.card["total_bytes"] - kit.card["free_bytes"]
+    if taken > IDLE:
+        print(f"{taken / MIB:,.0f} MiB of the card are in use already: the context may be off by what others take meanwhile")
     print(f"{'':16} {'':44} {'MiB':28} {'measured':>12} {'predicted':>12} {'difference':>10}")
     failed = 0
     for name in given.only:
