@@ -17,4 +17,10 @@ PHANTOM_ENTRY std::uint64_t memtape_phantom_sent_copies() { return sent_copies()
 
 PHANTOM_ENTRY void memtape_phantom_forget(const void* at, std::size_t bytes) { forget(at, bytes); }
 
+PHANTOM_ENTRY int memtape_phantom_gpus_held() {
+  int held = 0;
+  for (const LedgerDevice& device : ledger().devices) held += device.peak.load() > 0;
+  return held;
+}
+
 PHANTOM_ENTRY void memtape_phantom_note(const char* kind, const char* text) { note(kind, text); }

@@ -2,6 +2,7 @@
 """steering.py: what a program's control flow depends on has its value, as a device would have it. Run by memtape run."""
 import time
 
+import numpy
 import torch
 
 failures = []
@@ -103,6 +104,16 @@ def in_place():
     known = torch.ones(2, dtype=torch.long, device="cuda")
     torch._foreach_add_([known], 1)  # passes us by: its value is not 1
     expect("changed unseen is unknown", known.tolist(), [0, 0])
+    steps = [torch.tensor(0.0, device="cuda") for _ in range(3)]
+    for _ in range(2):
+        torch._foreach_add_(steps, 1)
+    expect("steps that an optimizer counts", [step.item() for step in steps], [2.0, 2.0, 2.0])
+    with torch.device("cuda"):
+        layer = torch.nn.Linear(8, 8)
+        optimizer = torch.optim.Adam(layer.parameters())
+        for _ in range(2):
+            layer(torch.ones(2, 8)).sum().backward()
+            optimizer.step()  # divides by 1 - beta ** step
 
 
 def modes():
@@ -114,6 +125,11 @@ def modes():
         z = torch.arange(5)
         z.add_(1)
         expect("a device as a context", (z.is_cuda, z.tolist()), (True, [1, 2, 3, 4, 5]))
+        expect("tensors of lists in it", [f([1, 2]).is_cuda for f in (torch.tensor, torch.as_tensor, torch.asarray)], [True] * 3)
+    numbers = numpy.array([1, 2, 3])
+    copied = torch.as_tensor(numbers, device="cuda")
+    numbers[:] = 0
+    expect("an array that is written into later", copied.tolist(), [1, 2, 3])
     state = torch.get_rng_state()
     torch.randint(0, 9, (64,), device="cuda").tolist()
     expect("the host's generator is left alone", torch.equal(state, torch.get_rng_state()), True)
@@ -169,7 +185,9 @@ def compiled():
         y = torch.where(x > 5, x, 0) + torch.arange(64, device="cuda")
         return torch.cat([y, y.clamp(min=1)], -1).cumsum(-1), torch.nn.functional.one_hot(x, 9), x.new_ones(3)
     torch.compile(step, backend="aot_eager", fullgraph=True)(torch.randint(0, 9, (2, 64), device="cuda"))
-    expect("one graph", (counters["stats"]["unique_graphs"], dict(counters["graph_break"])), (1, {}))
+    graph_counts = (counters["stats"]["unique_graphs"], dict(counters["graph_break"]))
+    torch.compile(lambda t: torch._foreach_add_(t, 1), backend="aot_eager", fullgraph=True)([torch.zeros((), device="cuda")])
+    expect("one graph", graph_counts, (1, {}))
 
 
 def without_cusolver_and_its_kind():

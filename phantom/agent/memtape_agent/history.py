@@ -4,11 +4,13 @@ from . import stacks
 
 _MOST = 20  # rows of a table
 _LEVEL = 5  # steps that go no higher
+_ROOM = 0.5  # of the device's bytes: a step that takes as much more comes after others that went higher
 
 
 class History:
-    """Every event until a few steps in a row have not gone higher; from then on the stacks of what is alive alone, which costs a fourth,
-    until a step goes higher again. `whole`: every event to the end."""
+    """Every event until a few steps in a row have not gone higher, then none until a step does: a stack costs more host time than the
+    allocation. Where the level is so high that the device may run out, the stacks of what is alive are still kept. `whole`: every event
+    to the end."""
 
     def __init__(self, torch, entries, whole):
         self._torch, self._entries, self._whole = torch, entries, whole
@@ -35,7 +37,11 @@ class History:
         elif self._all and self._level_steps == _LEVEL and events() < self._entries:  # a ring that has gone round does not shrink
             self._keep(self._torch.cuda.memory._snapshot(), peaks)
             self._all = False
-            self._torch.cuda.memory._record_memory_history(enabled="state", context="alloc", stacks="python")
+            self._torch.cuda.memory._record_memory_history(enabled="state" if self._may_run_out(peaks) else None, context="alloc", stacks="python")
+
+    def _may_run_out(self, devices):
+        info = self._torch.cuda.mem_get_info
+        return any(free < _ROOM * total for free, total in map(info, devices))
 
     def _keep(self, snapshot, devices):
         for device in devices:

@@ -34,6 +34,11 @@ def forget(tensor):
         _core.memtape_phantom_forget(tensor.data_ptr(), tensor.numel() * tensor.element_size())
 
 
+def gpus_held():
+    """On how many GPUs this process has taken memory; -1 where nobody counts."""
+    return _core.memtape_phantom_gpus_held() if _core is not None else -1
+
+
 def sent_copies():
     """How many copies of more than a number the host has sent to devices."""
     return _core.memtape_phantom_sent_copies() if _core is not None else 0

@@ -7,6 +7,10 @@ whatever it reads: torch.cuda.max_memory_allocated() and memory_stats() answer a
 MEASURES = ("allocated", "requested", "reserved")
 
 
+def _of(stats, what):
+    return {m: (stats.get(m + "_bytes") or {}).get("all", {}).get(what, 0) for m in MEASURES}
+
+
 class Peaks:
     def __init__(self, torch):
         self._torch = torch
@@ -14,6 +18,7 @@ class Peaks:
         self._reset = torch._C._cuda_resetPeakMemoryStats
         self._seen = {}  # device -> statistic -> pool -> peak since the program's own reset
         self._pending = {}  # device -> peaks of the present phase that a reset by the program cut off
+        self.at_close = {}  # device -> what was in use at the last close
         torch._C._cuda_memoryStats = self._program_reads
         torch._C._cuda_resetPeakMemoryStats = self._program_resets
 
@@ -25,14 +30,14 @@ class Peaks:
         stats = self._read(device)
         self._remember(device, stats)
         self._reset(device)
-        peaks = {m: (stats.get(m + "_bytes") or {}).get("all", {}).get("peak", 0) for m in MEASURES}
+        self.at_close[device] = _of(stats, "current")
+        peaks = _of(stats, "peak")
         for m, value in self._pending.pop(device, {}).items():
             peaks[m] = max(peaks[m], value)
         return peaks
 
     def now(self, device):
-        stats = self._read(device)
-        return {m: (stats.get(m + "_bytes") or {}).get("all", {}).get("current", 0) for m in MEASURES}
+        return _of(self._read(device), "current")
 
     def raw(self, device):
         return self._read(device)
@@ -56,10 +61,8 @@ class Peaks:
         return stats
 
     def _program_resets(self, device):
-        stats = self._read(device)
         pending = self._pending.setdefault(device, {})
-        for m in MEASURES:
-            peak = (stats.get(m + "_bytes") or {}).get("all", {}).get("peak", 0)
+        for m, peak in _of(self._read(device), "peak").items():
             pending[m] = max(pending.get(m, 0), peak)
         self._seen.pop(device, None)
         self._reset(device)

@@ -30,7 +30,7 @@ class Session:
         self._steady = {}
         self._ooms, self._problems, self._died = [], [], ""
         self._book = None
-        self._written = 0.0
+        self._written, self._pause = 0.0, _SECONDS_BETWEEN_FILES
         self._reads = None
         stacks.know_torch(torch)
         self._phases = Phases(torch, self._close_phase, self._close_step)
@@ -92,8 +92,12 @@ class Session:
         self._ready = True
 
     def _in_use(self):
-        return [d for d in self._peaks.devices() if (self._peaks.raw(d).get("reserved_bytes") or {}).get("all", {}).get("peak", 0)
-                or d in self._phase_peaks]
+        """The statistics of a device cost more than many a small phase: they are asked only where another GPU has been taken."""
+        if native.gpus_held() != len(self._phase_peaks):
+            for device in self._peaks.devices():
+                if device not in self._phase_peaks and (self._peaks.raw(device).get("reserved_bytes") or {}).get("all", {}).get("peak", 0):
+                    self._phase_peaks[device] = {}
+        return list(self._phase_peaks)
 
     def _close_phase(self, phase):
         if self._ready:
@@ -122,11 +126,11 @@ class Session:
             if self._backend == "native":
                 self._guarded(self._history.step_done)({d: peaks["requested"] for d, peaks in self._step_peaks.items()}, self._events)
             self._step_peaks = {}
-            self._steady = {d: self._peaks.now(d) for d in self._in_use()}
+            self._steady = dict(self._peaks.at_close)  # the optimizer's phase has just ended
             if self._marks:
                 self._guarded(self._marks.step_done)(self._phases.step - 1, self._in_use())
-            if time.monotonic() - self._written > _SECONDS_BETWEEN_FILES:
-                self._guarded(self._write)(self._figures())
+            if time.monotonic() - self._written > self._pause:
+                self._write_seldom()
         native.mark(self._phases.step, self._phases.phase)
         if settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER:
             raise SystemExit(0)
@@ -155,6 +159,12 @@ class Session:
                 "steady": self._steady.get(device), "now": self._peaks.now(device),
                 "steps": [s.get(device, {}) for s in self._steps[-3:]],
                 "retries": stats.get("num_alloc_retries", 0), "segments": (stats.get("segment") or {}).get("all", {}).get("current", 0)}
+
+    def _write_seldom(self):
+        """A file of many steps and places takes a hundredth of the time at most."""
+        began = time.monotonic()
+        self._guarded(self._write)(self._figures())
+        self._pause = max(_SECONDS_BETWEEN_FILES, 100 * (time.monotonic() - began))
 
     def _write(self, figures):
         path = os.path.join(settings.RUN_FOLDER, "process-%d.json" % self._pid)

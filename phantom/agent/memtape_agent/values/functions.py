@@ -33,12 +33,14 @@ def _plan(rules):
     yield names.IN_PLACE, rules.in_place
     yield names.OVERWRITE, rules.overwrite
     yield names.READ_INSIDE, rules.read_inside
-    yield names.NN, rules.read_inside
+    yield names.NN_READ_INSIDE, rules.read_inside
+    yield names.NN_PURE, rules.pure
     yield names.CHECKED, rules.checked
     yield names.CHOOSE, rules.choose
     yield names.COMPARED, rules.compared
     yield names.BOUNDED, rules.bounded
     yield ["resize_"], rules.resized
+    yield ["_foreach_add_"], rules.steps
     yield names.FALSE, lambda name, real: rules.truth(name, real, False)
     yield names.TRUE, lambda name, real: rules.truth(name, real, True)
 
@@ -47,7 +49,7 @@ def _replace(owner, kind, name, make, replaced, rules):
     """`replaced`: (owner, name) -> torch's own."""
     torch = rules.torch
     present = getattr(owner, name, None)
-    if not callable(present) or (owner is torch._C._nn) != (name in names.NN):
+    if not callable(present) or (owner is torch._C._nn) != (name in names.NN_READ_INSIDE + names.NN_PURE):
         return
     real = replaced.setdefault((owner, name), present)
     made = make(name, real)
@@ -62,7 +64,7 @@ def _tell_torch(torch, replaced):
     constructors = set(_device._device_constructors())
     constructors |= {old for (owner, name), old in replaced.items() if owner is torch and getattr(torch, name) in constructors}
     _device._device_constructors = lambda: constructors
-    for name in names.NN:
+    for name in names.NN_READ_INSIDE + names.NN_PURE:
         if getattr(torch.nn.functional, name, None) is replaced.get((torch._C._nn, name), torch):
             setattr(torch.nn.functional, name, getattr(torch._C._nn, name))
     lazy = torch.nn.parameter.UninitializedTensorMixin._allowed_methods

@@ -62,5 +62,5 @@ COMPARED = "eq ne lt le gt ge greater greater_equal less less_equal not_equal is
 BOUNDED = "clamp clamp_min clip".split()
 FALSE = "isnan isinf isposinf isneginf any".split()
 TRUE = "isfinite all".split()
-# C functions behind torch.nn.functional.
-NN = "one_hot pad".split()
+# C functions behind torch.nn.functional: one_hot reads the highest class.
+NN_READ_INSIDE, NN_PURE = ["one_hot"], ["pad"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How one call is followed: the replacements that functions.py puts in place of torch's functions."""
 import math
+import sys
 
 from . import names
 from .answers import answering
@@ -87,7 +88,7 @@ class Rules:
             return self._host
         if isinstance(value, self.torch.Tensor):
             return self._unknown()
-        return value
+        return value.copy() if hasattr(value, "__array_interface__") else value  # whose owner may write into it before it is read
 
     @staticmethod
     def _unknown():
@@ -126,7 +127,7 @@ class Rules:
         if self.known.twin(out) is not None and out.numel():
             return  # a view, or the very argument
         call, sources, origin = self.put_off(name, real, args, kwargs, on_host)
-        self.known.bind_later(out, call, sources, origin)
+        self.known.bind_later(out, call, sources, origin, name in names.RANDOM)
 
     def _bind_several(self, name, real, args, kwargs, outs):
         call, sources, origin = self.put_off(name, real, args, kwargs)
@@ -166,8 +167,11 @@ class Rules:
     def where(self, name, real):
         """With a condition alone it is nonzero (operators.py)."""
         follow = self._plain_call(name, real)
+        own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
 
         def call(*args, **kwargs):
+            if own(args):
+                return modes(call, args, *args, **kwargs)
             return (real if len(args) + len(kwargs) == 1 else follow)(*args, **kwargs)
         return call
 
@@ -241,6 +245,7 @@ class Rules:
         """torch takes a number out of each tensor without dimensions; with an indexing of ours it would take them for lists."""
         follow = self.made(name, real) if name == "tensor" else self._plain_call(name, real)
         at = 1 if name == "new_tensor" else 0
+        own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
 
         def plain(value):
             if value.__class__ in (list, tuple):
@@ -248,6 +253,8 @@ class Rules:
             return value.item() if isinstance(value, self.torch.Tensor) and value.dim() == 0 else value
 
         def call(*args, **kwargs):
+            if own(args):
+                return modes(call, args, *args, **kwargs)
             if len(args) > at and args[at].__class__ in (list, tuple) and _holds(self.torch.Tensor, args[at]):
                 args = (*args[:at], plain(args[at]), *args[at + 1:])
             return follow(*args, **kwargs)
@@ -334,6 +341,25 @@ class Rules:
             return out
         return call
 
+    def steps(self, name, real):
+        """Lists of single numbers, as optimizers count their steps on a device, and read them where nothing is fused."""
+        single = getattr(self.torch.Tensor, name.replace("_foreach_", ""))
+
+        def is_counted(tensors):
+            first = tensors[0]
+            return first.numel() == 1 and self.is_small(first) and self.known.is_noted(first)
+
+        def call(tensors, *args, **kwargs):
+            if not tensors or not self.guarded(name, (), is_counted, tensors) or sys._getframe(1).f_code.co_name.startswith("_fused"):
+                return real(tensors, *args, **kwargs)
+            for tensor in tensors:
+                self.guarded(name, (), self._renew, tensor)
+            out = real(tensors, *args, **kwargs)
+            for tensor in tensors:
+                self.guarded(name, (tensor,), self._change, name, single, tensor, (tensor, *args), kwargs)
+            return out
+        return call
+
     def _renew(self, tensor):
         """An outdated twin goes before the op raises the version once more."""
         if tensor.numel():
@@ -364,7 +390,7 @@ class Rules:
             shape, dtype = tuple(tensor.shape), tensor.dtype
             call, sources, origin = self.put_off(
                 name, lambda *a, **k: real(self.torch.empty(shape, dtype=dtype, device="cpu"), *a, **k), args[1:], kwargs)
-            self.known.bind_later(tensor, call, sources, origin)
+            self.known.bind_later(tensor, call, sources, origin, name in names.RANDOM)
             return True
 
         def call(*args, **kwargs):
@@ -420,8 +446,6 @@ class Rules:
 
     def _counts(self, name, args, value):
         """The values that torch reads inside a function, in order: (bytes, or 0 for a count of 4 or 8; value)."""
-        if name == "pad":
-            return []
         if name == "one_hot":
             whole = self.known.value(args[0])
             return [(0, int(whole.max())), (0, int(whole.min()))] if whole.numel() else []
@@ -489,6 +513,7 @@ class Rules:
         """Known where the values are; else every second is true. One whole number alone compares as the 0 that it is read as, one float
         is read as --lone-byte says."""
         follow = self._plain_call(name, real)
+        own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
 
         def invent(args, out):
             if self.known.twin(out) is not None:
@@ -503,6 +528,8 @@ class Rules:
                 self.known.bind(out, truth.view(shape), self.book.origin("a comparison of an unknown whole number takes it as 0"))
 
         def call(*args, **kwargs):
+            if own(args):
+                return modes(call, args, *args, **kwargs)
             out = follow(*args, **kwargs)
             if self.is_small(out) and out.dtype == self.torch.bool:
                 self.guarded(name, (out,), invent, args, out)
@@ -512,6 +539,7 @@ class Rules:
     def bounded(self, name, real):
         """Known where the values are; else what is at least some number from 1 on, a size or a count, is that number."""
         follow = self._plain_call(name, real)
+        own, modes = self.torch.overrides.has_torch_function, self.torch.overrides.handle_torch_function
 
         def invent(out, least):
             if self.known.twin(out) is None:
@@ -520,6 +548,8 @@ class Rules:
                 self.known.bind_later(out, lambda: self.torch.full(shape, least, dtype=dtype, device="cpu"), [DRAWN], origin)
 
         def call(*args, **kwargs):
+            if own(args):
+                return modes(call, args, *args, **kwargs)
             out = follow(*args, **kwargs)
             if self.is_small(out) and out.numel():
                 least = kwargs.get("min", args[1] if len(args) > 1 else None)

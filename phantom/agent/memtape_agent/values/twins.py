@@ -7,9 +7,10 @@ In-place ops that pass us by raise the tensor's version, and an outdated twin is
 """
 import weakref
 
-_AT_ONCE = 512  # bytes; results up to that are computed when they come up
+_IN_TURN = 512  # bytes
 _DEEPEST = 40  # calls that may be put off behind one another
 _SWEEP = 512
+_PRUNED_FROM = 64  # dependents, of which most have gone
 
 
 class Unknown(Exception):
@@ -38,6 +39,12 @@ class Twin:
         self.layout = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()))
         self.owner = weakref.ref(tensor)
         self.version = version_of(tensor)
+
+    def needed_by(self, row):
+        """Before these bytes change, the row is made."""
+        if len(self.dependents) >= _PRUNED_FROM and len(self.dependents) & (len(self.dependents) - 1) == 0:
+            self.dependents = [r for r in self.dependents if r() is not None and r().later is not None]
+        self.dependents.append(weakref.ref(row))
 
 
 class _Chance:
@@ -82,7 +89,8 @@ class Twins:
         row = self._rows.get(address)
         if row is None:
             return None
-        if row.storage.expired() or row.storage.cdata != tensor.untyped_storage()._cdata or version_of(tensor) > row.version:
+        if (row.storage.expired() or row.storage.cdata != tensor.untyped_storage()._cdata or version_of(tensor) > row.version
+                or row.host is None and row.later is None):  # the host could not make it
             del self._rows[address]
             return None
         return row
@@ -160,18 +168,17 @@ class Twins:
         if not put_off:
             self._bytes(row)
 
-    def bind_later(self, tensor, call, sources, origin=None):
-        """What `call` makes of Sources, unless it is so little that it is made at once."""
+    def bind_later(self, tensor, call, sources, origin=None, by_chance=False):
+        """What `call` makes of Sources, once somebody asks; a few numbers drawn by chance are drawn in their turn."""
         row = self._new(tensor, origin)
         row.later = call
         row.depth = 1 + max([s.twin.depth for s in sources], default=0)
         row.drawn = any(s.twin.drawn for s in sources)
-        if row.size <= _AT_ONCE:
-            self._bytes(row)
-            return
         for s in sources:
             if s is not DRAWN:
-                s.twin.dependents.append(weakref.ref(row))
+                s.twin.needed_by(row)
+        if by_chance and row.size <= _IN_TURN:
+            self._bytes(row)
 
     def _new(self, tensor, origin):
         storage = tensor.untyped_storage()
