@@ -15,6 +15,7 @@ import time
 from kit import ROOT, Kit, LeftOut, NotMeasured
 
 MEASUREMENTS = ("context", "observed", "cudnn_attention", "steps", "fsdp_lag", "vllm_start")
+SHARE = {"steps": 0.5}  # of the time that is left, when others still wait for theirs
 MIB = 2**20
 IDLE = 64 * MIB  # of the card may be in use before anything is measured
 
@@ -43,9 +44,12 @@ def row(name, kit, case):
 
 def run(name, kit):
     """Prints a line a figure and writes a row a case; gives the number of those that failed."""
-    failed = 0
+    failed, ends = 0, time.monotonic() + SHARE.get(name, 1) * kit.left()
     with open(kit.folder / f"{name}.jsonl", "w", encoding="utf-8") as rows:
-        for measure in importlib.import_module(name).cases(kit):
+        for count, measure in enumerate(importlib.import_module(name).cases(kit)):
+            if time.monotonic() > ends:
+                print(f"{name:16} its share of the time is over after {count} cases", flush=True)
+                break
             try:
                 case = measure()
             except NotMeasured as reason:
