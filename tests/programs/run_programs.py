@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run_programs.py MEMTAPE VENV FOLDER [--page FILE] [NAME...]: the programs of register.toml under `memtape run`, one line each.
+"""run_programs.py MEMTAPE VENV FOLDER [--page FILE] [--limit SECONDS] [NAME...]: the programs of register.toml under `memtape run`, one line each.
 
 VENV has their packages (requirements.txt), FOLDER gets the material and what they write. Exit code 1 when one does not run to its
 end with a report. --page writes the table: what each program did when it last ran in FOLDER.
@@ -10,13 +10,13 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIMIT = 300  # seconds of one program
 QUIET = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "WANDB_MODE": "disabled", "YOLO_OFFLINE": "true",
          "TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": "ignore"}
 PAGE = """# Real programs on the phantom GPU
@@ -41,13 +41,17 @@ def run(name, entry, options):
     own = {**os.environ, **QUIET, "PATH": "%s:%s" % (options.venv / "bin", os.environ["PATH"]),
            "HF_HOME": str(options.folder / "cache"), "YOLO_CONFIG_DIR": str(options.folder)}
     with open(options.folder / (name + ".log"), "w") as log:
-        child = subprocess.Popen(command(entry, options), stdout=subprocess.PIPE, stderr=log, text=True, cwd=options.folder, env=own)
+        child = subprocess.Popen(command(entry, options), stdout=subprocess.PIPE, stderr=log, text=True, cwd=options.folder, env=own,
+                                 start_new_session=True)
         try:
-            out, _ = child.communicate(timeout=LIMIT)
+            out, _ = child.communicate(timeout=options.limit)
         except subprocess.TimeoutExpired:
-            child.terminate()
+            os.killpg(child.pid, signal.SIGTERM)  # ranks that a program started itself outlive it otherwise
             out, _ = child.communicate()
-    answer = {**judged(child.returncode, out, entry), "seconds": time.time() - began}
+            late = "not through within %d s" % options.limit
+        else:
+            late = ""
+    answer = {**judged(child.returncode, out, entry, late), "seconds": time.time() - began}
     result_file(options, name).write_text(json.dumps(answer))
     return answer
 
@@ -56,14 +60,14 @@ def result_file(options, name):
     return options.folder / (name + ".result.json")
 
 
-def judged(code, out, entry):
+def judged(code, out, entry, late):
     try:
         report = json.loads(out)
     except ValueError:
-        return {"runs": False, "why": "no report, exit code %d" % code, "steps": 0, "peak": 0, "invented": []}
+        return {"runs": False, "why": late or "no report, exit code %d" % code, "steps": 0, "peak": 0, "invented": []}
     steps = max([rank["steps"] for rank in report["ranks"]], default=0)
     peak = max([rank["peak_allocated_bytes"] for rank in report["ranks"]], default=0)
-    why = ("exit code %d" % code if code else "%d ranks" % len(report["ranks"]) if len(report["ranks"]) != entry.get("gpus", 1)
+    why = (late or "exit code %d" % code if late or code else "%d ranks" % len(report["ranks"]) if len(report["ranks"]) != entry.get("gpus", 1)
            else "%d steps, not %d" % (steps, entry["steps"]) if steps < entry["steps"] else "")
     invented = sorted({re.split(" of (?:an )?unknown| spreads| draws| leaves", row["what"])[0] for row in report["invented"] if row["reads"]})
     return {"runs": not why, "why": why, "steps": steps, "peak": peak, "invented": invented}
@@ -82,6 +86,7 @@ def main():
     for name in ("memtape", "venv", "folder"):
         parser.add_argument(name, type=lambda text: pathlib.Path(text).absolute())
     parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--limit", type=float, default=300, help="seconds of one program, where nothing else keeps the machine busy")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     register = tomllib.loads((HERE / "register.toml").read_text())
