@@ -115,6 +115,20 @@ inline constexpr Change kFairseqModelsCheckNoPadding{
     "have no mask. They do in 5.3.0.",
     "models/m2m_100/modeling_m2m_100.py:M2M100Encoder.forward, models/xglm/modeling_xglm.py"};
 
+inline constexpr Change kEsmRenamesItsMask{
+    Package::transformers,
+    {4, 56, 0},
+    "ESM's mask of numbers takes the name of that of ones, which goes; before, both lived as long "
+    "as the model ran. They do in 4.55.4.",
+    "models/esm/modeling_esm.py:EsmModel.forward"};
+
+inline constexpr Change kEsmMasksAreShared{
+    Package::transformers,
+    {5, 0, 0},
+    "ESM has masking_utils.py make its mask where it needs one; before, it made one of ones, in "
+    "numbers, for every attention.",
+    "models/esm/modeling_esm.py:EsmModel.forward, get_extended_attention_mask"};
+
 inline constexpr Change kEsmSharesItsRope{
     Package::transformers,
     {5, 6, 0},

@@ -159,6 +159,21 @@ inline constexpr Change kGptJLeavesItsLoss{
     "GPT-J's and CodeGen's loss stays as it is; before, it was cast to the hidden states' dtype.",
     "models/gptj/modeling_gptj.py:GPTJForCausalLM.forward"};
 
+inline constexpr Change kLoopsOverHitExperts{
+    Package::transformers,
+    {4, 53, 0},
+    "Mixtral's and Qwen's mixtures look first for the experts that have tokens, and copy each "
+    "one's "
+    "part of the mask; before, they went over every expert. They do in 4.52.4.",
+    "models/qwen3_moe/modeling_qwen3_moe.py:Qwen3MoeSparseMoeBlock.forward"};
+
+inline constexpr Change kGptNeoLeavesItsLogits{
+    Package::transformers,
+    {5, 0, 0},
+    "GPT-Neo leaves logits and loss as they are; before, its forward made float32 of the logits, "
+    "and cast them and the loss back to the hidden states' dtype.",
+    "models/gpt_neo/modeling_gpt_neo.py:GPTNeoForCausalLM.forward"};
+
 inline constexpr Change kLfm2HasOneRope{
     Package::transformers,
     {5, 0, 0},

@@ -15,6 +15,7 @@
 #include "release/head_changes.h"
 #include "release/multimodal_changes.h"
 #include "release/trainer_changes.h"
+#include "release/transformers_4_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -141,6 +142,8 @@ Tensor causal_lm_loss(Tensor& logits, const Batch& batch, std::int64_t vocab_siz
       return loss_of_masked(logits, batch, vocab_size);
     return loss_of_shifted(logits, batch, vocab_size);
   }
+  const bool casts = model_type == "gpt_neo" || model_type == "gptj" || model_type == "codegen";
+  if (casts && !ghost::has(changes::kGptNeoLeavesItsLogits)) logits = logits.to_float();
   if (ghost::has(changes::kLossShiftsLabels)) return shifted_labels_loss(logits, batch, vocab_size);
   if (loss_was_in_own_dtype(model_type)) return loss_of_shifted(logits, batch, vocab_size);
   if (forward_upcasts(model_type)) logits = logits.to_float();

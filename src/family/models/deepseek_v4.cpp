@@ -15,6 +15,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
+#include "release/family_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -154,11 +155,12 @@ class DeepseekV4Model : public nn::Module<DeepseekV4Model> {
     const std::int64_t batch = inputs_embeds.size(0), length = inputs_embeds.size(1);
     DeepseekV4Positions positions;
     positions.position_ids = position_ids_for(inputs_embeds);
-    positions.attention_mask =
-        create_sliding_window_causal_mask({.attention = config_.attention,
-                                           .attention_mask = attention_mask,
-                                           .sliding_window = *config_.sliding_window},
-                                          inputs_embeds, positions.position_ids);
+    const bool looks_for_packed_rows = ghost::has(changes::kDeepseekV4CachesWhenAsked);
+    positions.attention_mask = create_sliding_window_causal_mask(
+        {.attention = config_.attention,
+         .attention_mask = attention_mask,
+         .sliding_window = *config_.sliding_window},
+        inputs_embeds, looks_for_packed_rows ? positions.position_ids : Tensor());
     Tensor hidden_states = inputs_embeds.unsqueeze(2)
                                .expand({batch, length, config_.hyper_connection.mult, -1})
                                .contiguous();

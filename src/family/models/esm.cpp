@@ -316,8 +316,8 @@ class EsmModel : public nn::Module<EsmModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor inputs_embeds = embeddings(input_ids, given_mask);
-    const Tensor attention_mask = create_bidirectional_mask(
-        {.attention = config_.attention, .attention_mask = given_mask}, inputs_embeds);
+    const EncoderMask mask = mask_of(given_mask, inputs_embeds);
+    const Tensor& attention_mask = mask.extended;
     Tensor position_ids;
     CosSin position_embeddings;
     if (rotary_embeddings_) {
@@ -331,6 +331,18 @@ class EsmModel : public nn::Module<EsmModel> {
   }
 
  private:
+  EncoderMask mask_of(const Tensor& given_mask, const Tensor& inputs_embeds) const {
+    if (ghost::has(changes::kEsmMasksAreShared))
+      return {.given = {},
+              .extended = create_bidirectional_mask(
+                  {.attention = config_.attention, .attention_mask = given_mask}, inputs_embeds)};
+    EncoderMask mask =  // in numbers for sdpa, too, whatever it hides
+        extended_mask(AttentionImplementation::eager, given_mask,
+                      Dims{inputs_embeds.size(0), inputs_embeds.size(1)}, inputs_embeds.dtype());
+    if (ghost::has(changes::kEsmRenamesItsMask)) mask.given = {};
+    return mask;
+  }
+
   EsmConfig config_;
 
  public:

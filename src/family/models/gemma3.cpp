@@ -60,9 +60,12 @@ struct Gemma3Parts : DecoderParts {
 struct Gemma3ImageTextParts : Gemma3Parts {
   static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
                                const Tensor& inputs_embeds, const Tensor& position_ids) {
-    return gemma2_masks(c, attention_mask, inputs_embeds, position_ids, true);
+    const bool knows_positions = !ghost::has(changes::kMasksAreShared);
+    return gemma2_masks(c, attention_mask, inputs_embeds, knows_positions ? position_ids : Tensor(),
+                        true);
   }
-  static constexpr bool kMasksComeFirst = true;
+  /// In transformers 4 Gemma3Model.forward counted the cache's positions before it made masks.
+  static bool masks_come_first() { return ghost::has(changes::kMaskIndicesBroadcast); }
 };
 
 /// vision_tower and multi_modal_projector of Gemma3Model.

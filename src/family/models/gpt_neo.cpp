@@ -19,6 +19,8 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/triangular.h"
 #include "nn/checkpointing.h"
+#include "release/family_changes.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -97,6 +99,7 @@ class GPTNeoSelfAttention : public nn::Module<GPTNeoSelfAttention> {
         is_local_(is_local),
         head_dim_(c.hidden_size / c.num_heads),
         bias_(make_bias(c.max_position_embeddings)),
+        masked_bias_(make_masked_bias(scope)),
         attn_dropout_(scope / "attn_dropout", c.attention_dropout),
         resid_dropout_(scope / "resid_dropout", c.resid_dropout),
         k_proj_(scope / "k_proj", c.hidden_size, c.hidden_size, false),
@@ -104,6 +107,7 @@ class GPTNeoSelfAttention : public nn::Module<GPTNeoSelfAttention> {
         q_proj_(scope / "q_proj", c.hidden_size, c.hidden_size, false),
         out_proj_(scope / "out_proj", c.hidden_size, c.hidden_size) {
     scope.buffer("bias", bias_);
+    if (masked_bias_.defined()) scope.buffer("masked_bias", masked_bias_);
   }
 
   /// _init_weights makes the table again and copies it.
@@ -122,10 +126,15 @@ class GPTNeoSelfAttention : public nn::Module<GPTNeoSelfAttention> {
     attn_output = attn_output.permute({0, 2, 1, 3}).contiguous().view(hidden_states.sizes());
     attn_output = out_proj_(attn_output);
     attn_output = resid_dropout_(attn_output);
+    if (!ghost::has(changes::kBlocksReturnWeights)) attn.attn_weights.reset();
     return attn;
   }
 
  private:
+  static Tensor make_masked_bias(const nn::Scope& scope) {
+    const ghost::ScopeGuard guard(scope.node().scope);
+    return ghost::has(changes::kGptNeoHasNoMaskedBias) ? Tensor() : ghost::zeros({}, scope.dtype());
+  }
   /// Who is seen; for local layers all but those that a window back can see.
   Tensor make_bias(std::int64_t max_positions) const {
     const ghost::ScopeGuard guard(node().scope);
@@ -160,7 +169,7 @@ class GPTNeoSelfAttention : public nn::Module<GPTNeoSelfAttention> {
 
   bool is_local_;
   std::int64_t head_dim_;
-  Tensor bias_;
+  Tensor bias_, masked_bias_;
   nn::Dropout attn_dropout_, resid_dropout_;
   nn::Linear k_proj_, v_proj_, q_proj_, out_proj_;
 };
@@ -228,6 +237,9 @@ class GPTNeoModel : public nn::Module<GPTNeoModel> {
   }
 
   const nn::Embedding& get_input_embeddings() const { return wte; }
+
+  static constexpr const Change& kCastsLossUntil = changes::kGptNeoLeavesItsLogits;
+  static constexpr bool kCastsLogitsToo = true;
 
   nn::Embedding wte;
 

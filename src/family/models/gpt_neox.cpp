@@ -15,7 +15,11 @@
 #include "family/parts/rope.h"
 #include "family/parts/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 #include "ghost/ops/triangular.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
@@ -74,6 +78,9 @@ class GPTNeoXMLP : public nn::Module<GPTNeoXMLP> {
   nn::Activation act_;
 };
 
+constexpr double kNormFactor =
+    0.5;  // 1 / sqrt(head_size): not 1, so that its gradient is a product
+
 /// What each attention held before it went through the interface.
 struct GPTNeoXAttentionBuffers {
   GPTNeoXAttentionBuffers(const nn::Scope& scope, const GPTNeoXConfig& c) {
@@ -88,6 +95,32 @@ struct GPTNeoXAttentionBuffers {
   Tensor bias, masked_bias;
   std::optional<RotaryEmbedding> rotary_emb;
 };
+
+/// The eager attention that it had before it went through the interface: scores are added to zeros,
+/// and before kGptNeoXPacksValues masked by the triangle `bias` first. What it returns of the
+/// weights lives as long as attention runs.
+std::pair<Tensor, Tensor> eager_over_zeros(const AttentionCall& call, const Tensor& q,
+                                           const Tensor& k, const Tensor& value,
+                                           const Tensor& attention_mask, const Tensor& bias) {
+  const std::int64_t rows = q.size(0) * q.size(1), queries = q.size(2), keys = k.size(2);
+  const Tensor query = q.view({rows, queries, q.size(3)});
+  const Tensor key = k.view({rows, keys, k.size(3)});
+  Tensor attn_scores = ghost::zeros({rows, queries, keys}, query.dtype());
+  attn_scores = ghost::baddbmm(attn_scores, query, key.transpose(1, 2), kNormFactor);
+  attn_scores = attn_scores.view({q.size(0), q.size(1), queries, keys});
+  Tensor mask_value;
+  if (!ghost::has(changes::kGptNeoXPacksValues)) {
+    mask_value = ghost::zeros({}, attn_scores.dtype());
+    attn_scores = ghost::where(bias.slice(0, keys - queries, keys).slice(1, 0, keys), attn_scores,
+                               mask_value);
+  }
+  if (attention_mask.defined()) attn_scores = attn_scores.add(attention_mask);
+  Tensor attn_weights = ghost::softmax(attn_scores, ghost::reduction_dtype(attn_scores));
+  attn_weights = attn_weights.to(value.dtype());
+  attn_weights = ghost::dropout(attn_weights, call.dropout);
+  Tensor attn_output = attn_weights.matmul(value).transpose(1, 2).contiguous();
+  return {std::move(attn_output), std::move(attn_weights)};
+}
 
 class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
  public:
@@ -115,8 +148,14 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
         apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
     KeyValueCache::update(key_states, value_states);
     if (packs_values()) value_states = value_states.contiguous();
-    Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    Tensor attn_output, attn_weights;
+    if (call_.implementation == AttentionImplementation::eager &&
+        !ghost::has(changes::kGptNeoXHasNoBias))
+      std::tie(attn_output, attn_weights) = eager_over_zeros(
+          call_, query_states, key_states, value_states, attention_mask, before_.bias);
+    else
+      attn_output =
+          attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
     attn_output = dense_(attn_output);
     return attn_output;

@@ -5,17 +5,41 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/text.h"
 #include "family/facts.h"
 #include "family/models/gemma.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/siglip_tower.h"
+#include "ghost/ops/comparisons.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/session.h"
+#include "release/family_changes.h"
 #include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
+
+/// _update_causal_mask of PaliGemma, for whatever attention: as many columns as a tensor on the
+/// device says, one more than there are keys.
+LayerMasks own_mask(const Tensor& inputs_embeds, const Tensor& cache_position) {
+  const std::int64_t batch = inputs_embeds.size(0), length = inputs_embeds.size(1);
+  Tensor target_length = ghost::empty({}, DType::int64).add(1);
+  target_length = target_length.add(1);
+  const Tensor causal_mask = ghost::full({length, length + 1}, inputs_embeds.dtype());
+  {
+    Tensor hidden;
+    {
+      const Tensor targets = ghost::arange(length + 1, DType::int64);
+      hidden = ghost::gt(targets, cache_position.view({-1, 1}));
+    }
+  }
+  const Tensor rows = causal_mask.unsqueeze(0).unsqueeze(0).expand({batch, 1, length, length + 1});
+  const Tensor mask = rows.slice(3, 0, length);
+  return {mask, mask};
+}
 
 /// PaliGemmaModel makes the masks without a cache; one that is None the language model makes again.
 template <class Parts>
@@ -23,11 +47,19 @@ struct PaliGemmaParts : Parts {
   using Settings = typename Parts::Settings;
 
   static Positions positions(const Tensor& inputs_embeds) {
-    const Tensor ids = position_ids_for(inputs_embeds).add(1);
-    return {ids, ids};
+    if (ghost::has(changes::kPaliGemmaMasksAreShared)) {
+      const Tensor ids = position_ids_for(inputs_embeds).add(1);
+      return {ids, ids};
+    }
+    Tensor cache_position = position_ids_for(inputs_embeds);
+    Tensor position_ids = cache_position.add(1);
+    return {std::move(cache_position), std::move(position_ids)};
   }
   static LayerMasks make_masks(const Settings& c, const Tensor& attention_mask,
                                const Tensor& inputs_embeds, const Tensor& position_ids) {
+    if (!ghost::has(changes::kPaliGemmaMasksAreShared) && !attention_mask.defined() &&
+        c.attention != AttentionImplementation::flash)
+      return own_mask(inputs_embeds, position_ids);
     LayerMasks masks = without_cache(c, attention_mask, inputs_embeds, position_ids);
     if (!c.masks_by_layer_type && !masks.full_attention.defined())
       masks = Parts::make_masks(c, {}, inputs_embeds, position_ids);

@@ -69,7 +69,7 @@ struct DecoderParts {
   /// Whether the last norm also runs before the first layer.
   static constexpr bool kNormsEmbeddings = false;
   /// Whether the model around this one makes the masks, which has no positions yet.
-  static constexpr bool kMasksComeFirst = false;
+  static bool masks_come_first() { return false; }
   /// Makes the masks of all layers.
   static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
                                const Tensor& inputs_embeds, const Tensor& position_ids) {
@@ -162,10 +162,10 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   Tensor run(Tensor inputs_embeds, const Tensor& attention_mask, Positions* counted) {
     Parts::scale_embeddings(inputs_embeds, config_);
     Positions positions;
-    if constexpr (!Parts::kMasksComeFirst) positions = count_positions(inputs_embeds);
+    if (!Parts::masks_come_first()) positions = count_positions(inputs_embeds);
     const LayerMasks masks =
         Parts::make_masks(config_, attention_mask, inputs_embeds, positions.text);
-    if constexpr (Parts::kMasksComeFirst) positions = count_positions(inputs_embeds);
+    if (Parts::masks_come_first()) positions = count_positions(inputs_embeds);
     if (counted) counted->rotary = positions.rotary;
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = embed_positions(hidden_states, positions.rotary);

@@ -27,6 +27,7 @@
 #include "nn/activations.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
+#include "release/family_changes.h"
 #include "release/transformers_4_changes.h"
 #include "release/transformers_changes.h"
 
@@ -178,6 +179,13 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
     return attn;
   }
 
+  static void add_first(Tensor& attn_weights, const Tensor& attention_mask) {
+    if (ghost::has(changes::kCodegenAddsItsMask))
+      attn_weights = attn_weights.add(attention_mask);
+    else
+      ghost::add_(attn_weights, attention_mask);
+  }
+
   /// _attn: the scores in float32.
   GPTJOutput attend(const Tensor& query_states, const Tensor& key_states, const Tensor& value,
                     const Tensor& attention_mask) {
@@ -185,7 +193,7 @@ class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
     const Tensor query = query_states.to_float();
     const Tensor key = key_states.to_float();
     Tensor attn_weights = query.matmul(key.transpose(-1, -2));
-    if (masks && Projections::kMasksFirst) attn_weights = attn_weights.add(attention_mask);
+    if (masks && Projections::kMasksFirst) add_first(attn_weights, attention_mask);
     attn_weights = attn_weights.div(2.0);
     if (masks && !Projections::kMasksFirst) attn_weights = attn_weights.add(attention_mask);
     attn_weights = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));

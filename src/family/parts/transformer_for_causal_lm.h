@@ -48,7 +48,11 @@ class TransformerForCausalLM : public PretrainedModel {
     Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_, this->model_type);
     if constexpr (requires { Body::kCastsLossUntil; })
-      if (!ghost::has(Body::kCastsLossUntil)) loss = loss.to(hidden_states.dtype());
+      if (!ghost::has(Body::kCastsLossUntil) && loss.defined()) {
+        if constexpr (requires { Body::kCastsLogitsToo; })
+          logits = logits.to(hidden_states.dtype());
+        loss = loss.to(hidden_states.dtype());
+      }
     return {std::move(loss), std::move(logits)};
   }
 
