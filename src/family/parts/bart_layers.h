@@ -89,6 +89,8 @@ class BartEncoderLayer : public nn::GradientCheckpointingLayer<BartEncoderLayer>
 
 class BartDecoderLayer : public LayerOfSeveralInputs<BartDecoderLayer> {
  public:
+  static constexpr std::size_t kFurtherInput = 1;  ///< encoder_hidden_states
+
   BartDecoderLayer(const nn::Scope& scope, const BartLayerConfig& c);
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor& encoder_hidden_states,
                  const Tensor& encoder_attention_mask);

@@ -64,6 +64,8 @@ class DebertaAttention : public nn::Module<DebertaAttention<SelfAttention, Outpu
 template <class SelfAttention, class Output>
 class DebertaLayer : public LayerOfSeveralInputs<DebertaLayer<SelfAttention, Output>> {
  public:
+  static constexpr std::size_t kFurtherInput = 2;  ///< rel_embeddings
+
   template <class Settings>
   DebertaLayer(const nn::Scope& scope, const Settings& c)
       : LayerOfSeveralInputs<DebertaLayer>(scope),

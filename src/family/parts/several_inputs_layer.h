@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerOfSeveralInputs: a layer that is given more than one tensor that wants gradients: what it
+// LayerOfSeveralInputs: a layer that is given a further tensor that wants gradients: what it
 // attends to beside its input, or a table that all layers share.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <tuple>
+
+#include "ghost/autograd/checkpoint_of_two.h"
 #include "nn/checkpointing.h"
 
 namespace memtape::family {
 
-/// Reentrant checkpointing would have to hand gradients to each of them, which is not modelled.
+/// A reentrant checkpoint saves what the layer is given by position and hands a gradient to the
+/// further tensor, too: Self::kFurtherInput says which of the rest that is. Of a layer without that
+/// it is not modelled.
 template <class Self>
 class LayerOfSeveralInputs : public nn::GradientCheckpointingLayer<Self> {
  public:
@@ -18,13 +25,39 @@ class LayerOfSeveralInputs : public nn::GradientCheckpointingLayer<Self> {
   auto operator()(const nn::In& x, const Rest&... rest) {
     if (tree_.gradient_checkpointing != nn::GradientCheckpointing::reentrant)
       return nn::GradientCheckpointingLayer<Self>::operator()(x, rest...);
-    ghost::session().fail({ErrorKind::unsupported,
-                           "reentrant checkpointing of a layer with several inputs",
-                           "--gradient-checkpointing", "full is the default of transformers 5"});
-    return nn::Module<Self>::operator()(x, rest...);
+    if constexpr (requires { Self::kFurtherInput; }) {
+      return reentrant(*x, std::make_shared<std::tuple<Rest...>>(rest...));
+    } else {
+      ghost::session().fail({ErrorKind::unsupported,
+                             "reentrant checkpointing of a layer with several inputs",
+                             "--gradient-checkpointing", "full is the default of transformers 5"});
+      return nn::Module<Self>::operator()(x, rest...);
+    }
   }
 
  private:
+  template <class... Rest>
+  Tensor run(const Tensor& input, const Rest&... rest) {
+    const nn::LayerFrame frame;
+    return nn::Module<Self>::operator()(input, rest...);
+  }
+
+  template <class Arguments>
+  Tensor reentrant(const Tensor& x, const std::shared_ptr<Arguments>& arguments) {
+    constexpr std::size_t kFurther = Self::kFurtherInput;
+    const Tensor further = std::get<kFurther>(*arguments);
+    std::get<kFurther>(*arguments).reset();
+    const auto function = [self = this, arguments](const Tensor& input, const Tensor& other) {
+      Arguments given = *arguments;
+      std::get<kFurther>(given) = other;
+      return std::apply([self, &input](const auto&... each) { return self->run(input, each...); },
+                        given);
+    };
+    return ghost::checkpoint_reentrant_of_two(function, x, further, [arguments] {
+      std::apply([](auto&... each) { (each.reset(), ...); }, *arguments);
+    });
+  }
+
   const nn::ModuleTree& tree_;
 };
 
