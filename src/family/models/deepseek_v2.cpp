@@ -26,6 +26,7 @@ struct DeepseekV2Config : DeepseekConfig {
     mlp_bias = c.boolean("mlp_bias", false);
     n_shared_experts = c.dimension("n_shared_experts", 2);
     rope.is_complex = true;
+    loop.reset();  // DeepseekV2MoE.moe sorted the tokens, and ran the experts on slices of them
     const std::string topk_method = c.text("topk_method", kMethods[0]);
     if (topk_method == kMethods[1])
       read_groups(c, 1, 1);

@@ -51,6 +51,7 @@ struct Ernie4_5MoeConfig : MoeConfig {
     qkv_bias = o_bias = mlp_bias = head_bias = c.boolean("use_bias", false);
     attention_dropout = 0.0;
     rope.keeps_float32 = true;
+    loop = LoopBefore5::hit;
     if (last_layer == -1) last_layer = num_hidden_layers - 1;
   }
   std::int64_t shared_experts, first_layer, last_layer, interval;

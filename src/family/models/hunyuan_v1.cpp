@@ -63,6 +63,7 @@ struct HunyuanMoeConfig : MoeConfig {
                    .intermediate_key = "intermediate_size",
                    .intermediate_size = 11008}) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
+    loop = LoopBefore5::hit;
   }
 };
 
@@ -81,7 +82,8 @@ class HunyuanMoeGate : public nn::Module<HunyuanMoeGate> {
     Tensor selected_experts;
     std::tie(routing_weights, selected_experts) = ghost::topk(routing_weights, top_k_);
     ghost::div_(routing_weights, routing_weights.sum(-1, true));
-    Tensor weights = routing_weights.to(router_logits.dtype());
+    const bool stacked = ghost::has(changes::kExpertsAreStacked);  // before, the block cast them
+    Tensor weights = routing_weights.to(stacked ? router_logits.dtype() : x.dtype());
     return {std::move(router_logits), std::move(weights), std::move(selected_experts)};
   }
 

@@ -11,6 +11,7 @@
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "release/family_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -37,6 +38,7 @@ struct JambaConfig : MoeConfig {
               .use_conv_bias = c.boolean("mamba_conv_bias", true),
               .activation = hidden_act,
               .norms = ScanNorms::rms} {
+    loop = LoopBefore5::all;
     if (attention_offset >= attention_period)
       c.fail("attn_layer_offset", "must be less than attn_layer_period");
     if (expert_offset >= expert_period)
@@ -60,6 +62,7 @@ struct JambaConfig : MoeConfig {
 };
 
 struct NoRope {
+  static constexpr const Change& kInterfaceSince = changes::kOlderMixturesCallTheInterface;
   NoRope(const nn::Scope&, const DecoderConfig&, std::int64_t) {}
   void operator()(Tensor&, Tensor&, const CosSin&) const {}
 };

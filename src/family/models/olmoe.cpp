@@ -9,6 +9,7 @@
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "family/parts/post_norm_layer.h"
+#include "release/family_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -27,6 +28,7 @@ struct OlmoeConfig : MoeConfig {
                    .intermediate_size = 2048}),
         clips_qkv(c.optional_number("clip_qkv").has_value()) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
+    loop = LoopBefore5::all;
   }
   bool clips_qkv;
 };
@@ -49,11 +51,14 @@ class OlmoeSparseMoeBlock : public nn::Module<OlmoeSparseMoeBlock> {
   Experts experts_;
 };
 
+struct OlmoeSteps : Clipped<WholeNorms<LlamaRMSNorm, apply_rotary_pos_emb>> {
+  using Clipped::Clipped;
+  static constexpr const Change& kInterfaceSince = changes::kOlderMixturesCallTheInterface;
+};
+
 struct OlmoeParts : MoeParts {
   using Settings = OlmoeConfig;
-  using DecoderLayer =
-      PreNormDecoderLayer<AttentionOf<Clipped<WholeNorms<LlamaRMSNorm, apply_rotary_pos_emb>>>,
-                          OlmoeSparseMoeBlock>;
+  using DecoderLayer = PreNormDecoderLayer<AttentionOf<OlmoeSteps>, OlmoeSparseMoeBlock>;
   using Norm = LlamaRMSNorm;
 };
 
@@ -77,6 +82,7 @@ ModelPointer build_flex_olmo(const Config& c, const ModelOptions& options) {
                     .intermediate_size = 11008});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
   config.rope.keeps_float32 = true;
+  config.loop = LoopBefore5::all;
   return build_checked<MoeForCausalLM<FlexOlmoParts>>(c, config, options);
 }
 

@@ -14,6 +14,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/unary.h"
 #include "ghost/ops/view_in_place.h"
+#include "release/family_changes.h"
 #include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
@@ -32,6 +33,7 @@ struct PhimoeConfig : MoeConfig {
         jitters_input(c.number("input_jitter_noise", 0.0) > 0) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     head_bias = c.boolean("lm_head_bias", false);
+    loop = LoopBefore5::all;
     sliding_window = c.optional_dimension("sliding_window");
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
   }
@@ -132,9 +134,15 @@ class PhimoeSparseMoeBlock : public nn::Module<PhimoeSparseMoeBlock> {
   Experts experts_;
 };
 
+struct PhimoeSteps : Rotated<apply_rotary_pos_emb> {
+  using Rotated::Rotated;
+  static constexpr const Change& kInterfaceSince = changes::kOlderMixturesCallTheInterface;
+};
+
 struct PhimoeParts : MoeParts {
   using Settings = PhimoeConfig;
-  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, PhimoeSparseMoeBlock, nn::LayerNorm>;
+  using DecoderLayer =
+      PreNormDecoderLayer<AttentionOf<PhimoeSteps>, PhimoeSparseMoeBlock, nn::LayerNorm>;
   using Norm = nn::LayerNorm;
   using Rotary = PhimoeRotaryEmbedding;
   static RopeParameters rope(const PhimoeConfig& c) { return c.rope; }

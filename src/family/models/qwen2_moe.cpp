@@ -4,6 +4,7 @@
 #include "family/parts/qwen2_moe_block.h"
 
 #include "family/facts.h"
+#include "release/family_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -20,6 +21,7 @@ struct Qwen2MoeConfig : QwenMoeConfig {
                       {.num_experts = 60, .num_experts_per_tok = 4, .intermediate_size = 1408}),
         shared_expert_intermediate_size(c.dimension("shared_expert_intermediate_size", 5632)) {
     qkv_bias = c.boolean("qkv_bias", true);
+    if (!ghost::has(changes::kOlderMixturesCallTheInterface)) own_ropes = OwnRopes::unread;
     read_sliding_layers(c);
   }
   std::int64_t shared_expert_intermediate_size;
@@ -40,9 +42,15 @@ struct Qwen2MoeConfig : QwenMoeConfig {
   }
 };
 
+struct Qwen2MoeSteps : Rotated<apply_rotary_pos_emb> {
+  using Rotated::Rotated;
+  static constexpr const Change& kInterfaceSince = changes::kOlderMixturesCallTheInterface;
+};
+
 struct Qwen2MoeParts : MoeParts {
   using Settings = Qwen2MoeConfig;
-  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, MaybeSparseMlp<SharedExpertMoeBlock>>;
+  using DecoderLayer =
+      PreNormDecoderLayer<AttentionOf<Qwen2MoeSteps>, MaybeSparseMlp<SharedExpertMoeBlock>>;
   using Norm = LlamaRMSNorm;
 };
 

@@ -18,6 +18,7 @@ struct Qwen3MoeConfig : QwenMoeConfig {
                        .num_key_value_heads = 4},
                       {.num_experts = 128, .num_experts_per_tok = 8, .intermediate_size = 768}) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
+    knew_windows = true;
     if (!c.boolean("use_sliding_window", false)) return;
     sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);

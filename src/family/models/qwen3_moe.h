@@ -8,22 +8,24 @@ namespace memtape::family {
 
 class Qwen3MoeSparseMoeBlock : public nn::Module<Qwen3MoeSparseMoeBlock> {
  public:
-  Qwen3MoeSparseMoeBlock(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope),
-        experts_(scope / "experts", c),
-        gate_(scope / "gate", c, TopKRouter::Style::qwen2) {}
+  Qwen3MoeSparseMoeBlock(const nn::Scope& scope, const MoeConfig& c) : Module(scope) {
+    const bool gate_comes_first = !ghost::has(changes::kExpertsAreStacked);
+    if (gate_comes_first) gate_.emplace(scope / "gate", c, TopKRouter::Style::qwen2);
+    experts_.emplace(scope / "experts", c);
+    if (!gate_comes_first) gate_.emplace(scope / "gate", c, TopKRouter::Style::qwen2);
+  }
 
   Tensor forward(const Tensor& x) {
     const Tensor hidden_states_reshaped = x.view({-1, x.size(-1)});
-    const Routing routing = gate_(hidden_states_reshaped);
+    const Routing routing = (*gate_)(hidden_states_reshaped);
     const Tensor final_hidden_states =
-        experts_(hidden_states_reshaped, routing.indices, routing.weights);
+        (*experts_)(hidden_states_reshaped, routing.indices, routing.weights);
     return final_hidden_states.reshape(x.sizes());
   }
 
  private:
-  Experts experts_;
-  TopKRouter gate_;
+  std::optional<Experts> experts_;
+  std::optional<TopKRouter> gate_;
 };
 
 }  // namespace memtape::family

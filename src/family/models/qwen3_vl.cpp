@@ -44,6 +44,7 @@ struct Qwen3VLMoeTextConfig : QwenMoeConfig {
                       {.num_experts = 60, .num_experts_per_tok = 4, .intermediate_size = 1408}) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     norm_topk_prob = true;
+    loop.reset();  // Qwen3VLMoeTextExperts were tensors from the start
   }
 };
 

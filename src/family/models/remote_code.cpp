@@ -37,6 +37,7 @@ struct DeepseekV1Config : DeepseekMoeConfig {
                            .intermediate_size = 1407}) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     n_shared_experts = c.optional_dimension("n_shared_experts").value_or(1);
+    loop.reset();
   }
 };
 

@@ -27,7 +27,9 @@ DeepseekMoeConfig::DeepseekMoeConfig(const Config& c, const ModelOptions& option
                                      const DecoderDefaults& defaults, const MoeDefaults& moe)
     : MoeConfig(c, options, defaults, moe),
       first_k_dense_replace(c.count("first_k_dense_replace", 0)),
-      shared_expert_size(moe_intermediate_size) {}
+      shared_expert_size(moe_intermediate_size) {
+  loop = LoopBefore5::by_token;
+}
 
 void DeepseekMoeConfig::read_groups(const Config& c, std::int64_t default_groups,
                                     std::int64_t default_topk_group) {

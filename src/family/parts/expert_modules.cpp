@@ -7,6 +7,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 
@@ -43,9 +44,13 @@ Tensor ExpertModules::forward(const Tensor& hidden_states) {
 
 Tensor ExpertModules::run_experts(const Tensor& hidden_states, const Routing& routing) {
   const auto experts = static_cast<std::int64_t>(experts_.size());
+  const bool over_hit = ghost::has(changes::kLoopsOverHitExperts);
   ExpertsLoop loop(hidden_states, {routing.indices, routing.weights},
                    load_.by_expert({hidden_states.size(0), top_k_, experts}),
-                   {.result = hidden_states.dtype(), .asks_each = false});
+                   {.result = hidden_states.dtype(),
+                    .asks_each = false,
+                    .finds_hit = over_hit,
+                    .copies_mask = over_hit});
   // Locals of the Python loop: they live until the next expert's take their names.
   Tensor current_state, current_hidden_states;
   for (ExpertModule& expert : experts_) {

@@ -81,7 +81,9 @@ Routing TopKRouter::forward(const Tensor& x) {
   if (!names_probabilities) router_logits = router_probs;
   auto [router_top_value, router_indices] = ghost::topk(router_probs, top_k_);
   if (normalizes_) ghost::div_(router_top_value, router_top_value.sum(-1, true));
-  if (style_ == Style::qwen2) router_top_value = router_top_value.to(router_logits.dtype());
+  if (style_ == Style::qwen2)
+    router_top_value = router_top_value.to(
+        ghost::has(changes::kExpertsAreStacked) ? router_logits.dtype() : x.dtype());
   RouterLogits::record(router_logits);
   return {std::move(router_logits), std::move(router_top_value), std::move(router_indices)};
 }
@@ -92,12 +94,21 @@ Experts::Experts(const nn::Scope& scope, const MoeConfig& c, const ExpertsLayout
       implementation_(c.experts_implementation),
       load_(c.expert_load),
       layout_(layout),
-      gate_up_(make_linear(scope, layout.has_gate ? "gate_up_proj" : "up_proj",
-                           layout.input_size > 0 ? layout.input_size : c.hidden_size,
-                           (layout.has_gate ? 2 : 1) * c.moe_intermediate_size)),
-      down_(make_linear(scope, "down_proj", c.moe_intermediate_size,
-                        layout.input_size > 0 ? layout.input_size : c.hidden_size)),
-      act_fn_(c.hidden_act) {}
+      act_fn_(c.hidden_act) {
+  const bool plain = !layout.transposed && !layout.has_bias && layout.has_gate &&
+                     layout.input_size == 0 &&
+                     layout.apply_gate == ExpertsLayout::default_apply_gate;
+  if (plain && c.loop && !ghost::has(changes::kExpertsAreStacked)) {
+    DecoderConfig expert = c;
+    expert.intermediate_size = c.moe_intermediate_size;
+    looped_.emplace(scope, num_experts_, expert, *c.loop);
+    return;
+  }
+  const std::int64_t width = layout.input_size > 0 ? layout.input_size : c.hidden_size;
+  gate_up_ = make_linear(scope, layout.has_gate ? "gate_up_proj" : "up_proj", width,
+                         (layout.has_gate ? 2 : 1) * c.moe_intermediate_size);
+  down_ = make_linear(scope, "down_proj", c.moe_intermediate_size, width);
+}
 
 Experts::Linear Experts::make_linear(const nn::Scope& scope, const char* name, std::int64_t in,
                                      std::int64_t out) const {
@@ -116,6 +127,9 @@ Tensor ExpertsLayout::default_apply_gate(const Tensor& gate_up_out, const nn::Ac
 
 Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
                         const Tensor& top_k_weights) {
+  if (looped_)
+    return (*looped_)(hidden_states, top_k_index, top_k_weights,
+                      load_.by_expert({hidden_states.size(0), top_k_index.size(-1), num_experts_}));
   const nn::Parametrized down(node(), down_.weight), gate_up(node(), gate_up_.weight);
   if (!gate_up.is_active() && are_packed())
     return packed_forward(hidden_states, top_k_index, top_k_weights);

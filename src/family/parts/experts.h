@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "family/parts/decoder_config.h"
+#include "family/parts/looped_experts.h"
 #include "ghost/given.h"
 #include "nn/layers.h"
 
@@ -39,6 +40,7 @@ struct MoeConfig : DecoderConfig {
   bool norm_topk_prob, output_router_logits;
   ExpertsImplementation experts_implementation = ExpertsImplementation::grouped_mm;
   ExpertLoad expert_load;
+  std::optional<LoopBefore5> loop;  ///< none: the experts were tensors, or it is not modelled
 };
 
 /// What a router returns.
@@ -132,6 +134,7 @@ class Experts : public nn::Module<Experts> {
   ExpertsImplementation implementation_;
   ExpertLoad load_;
   ExpertsLayout layout_;
+  std::optional<LoopedExperts> looped_;  ///< in place of the tensors
   Linear gate_up_, down_;
   nn::Activation act_fn_;
 };

@@ -17,6 +17,7 @@ ExpertsLoop::ExpertsLoop(const Tensor& hidden_states, const Picked& picked,
       top_k_weights_(picked.top_k_weights),
       tokens_(std::move(tokens_by_expert)),
       asks_each_(style.asks_each),
+      copies_mask_(style.copies_mask),
       final_hidden_states_(ghost::zeros(hidden_states.sizes(), style.result)) {
   const ghost::GradMode no_grad(false);
   const auto experts = static_cast<std::int64_t>(tokens_.size());
@@ -24,6 +25,7 @@ ExpertsLoop::ExpertsLoop(const Tensor& hidden_states, const Picked& picked,
   for (const std::int64_t count : tokens_) hits += count > 0 ? 1 : 0;
   const std::int64_t others = ghost::has(changes::kExpertsLoopCountsOneMore) ? 1 : 0;
   expert_mask_ = ghost::one_hot(picked.top_k_index, experts + others).permute({2, 1, 0});
+  if (!style.finds_hit) return;
   const Tensor hit = ghost::gt(ghost::sum_last_two(expert_mask_), 0);
   expert_hit_ = ghost::nonzero(hit, hits);
 }
@@ -36,10 +38,17 @@ bool ExpertsLoop::next() {
   if (expert_idx_ == experts) return false;
   ++hit_;
   if (asks_each_) ghost::eq(expert_hit_.select(0, hit_).select(0, 0), experts);
-  const Tensor places = ghost::nonzero(expert_mask_.select(0, expert_idx_), tokens());
+  const Tensor mask = copies_mask_ ? copied_mask() : expert_mask_.select(0, expert_idx_);
+  const Tensor places = ghost::nonzero(mask, tokens());
   top_k_pos_ = places.select(1, 0);
   token_idx_ = places.select(1, 1);
   return true;
+}
+
+/// expert_mask[expert_idx].squeeze(0): the copy lies in memory as the mask does, by tokens.
+Tensor ExpertsLoop::copied_mask() const {
+  const Tensor by_tokens = ghost::index(expert_mask_.transpose(1, 2), expert_hit_.select(0, hit_));
+  return by_tokens.squeeze(0).transpose(0, 1);
 }
 
 Tensor ExpertsLoop::current_state() const { return ghost::index(hidden_states_, token_idx_); }

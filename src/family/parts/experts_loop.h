@@ -19,7 +19,9 @@ struct Picked {
 /// How a loop differs from that of MixtralExperts.
 struct LoopStyle {
   DType result;
-  bool asks_each = true;  ///< `expert_idx == self.num_experts` makes a tensor
+  bool asks_each = true;     ///< `expert_idx == self.num_experts` makes a tensor
+  bool finds_hit = true;     ///< the experts that have tokens are found first, as expert_hit
+  bool copies_mask = false;  ///< expert_mask[expert_idx] is taken by a tensor of one number
 };
 
 class ExpertsLoop {
@@ -37,10 +39,12 @@ class ExpertsLoop {
   const Tensor& final_hidden_states() const { return final_hidden_states_; }
 
  private:
+  Tensor copied_mask() const;
+
   const Tensor& hidden_states_;
   const Tensor& top_k_weights_;
   std::vector<std::int64_t> tokens_;
-  bool asks_each_;
+  bool asks_each_, copies_mask_;
   std::int64_t expert_idx_ = -1;  ///< the expert at work
   std::int64_t hit_ = -1;         ///< its row in expert_hit
   Tensor final_hidden_states_, expert_mask_, expert_hit_, top_k_pos_, token_idx_;

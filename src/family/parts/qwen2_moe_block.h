@@ -11,6 +11,7 @@
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/pointwise.h"
 #include "release/transformers_5_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 
@@ -19,7 +20,9 @@ struct QwenMoeConfig : MoeConfig {
                 const MoeDefaults& moe)
       : MoeConfig(c, options, defaults, moe),
         decoder_sparse_step(c.dimension("decoder_sparse_step", 1)),
-        mlp_only_layers(c.integers("mlp_only_layers")) {}
+        mlp_only_layers(c.integers("mlp_only_layers")) {
+    loop = LoopBefore5::hit;
+  }
 
   std::int64_t decoder_sparse_step;
   std::vector<std::int64_t> mlp_only_layers;
@@ -53,6 +56,7 @@ class SharedExpertMoeBlock : public nn::Module<SharedExpertMoeBlock> {
 
   Tensor forward(const Tensor& x) {
     const Tensor hidden_states_reshaped = x.view({-1, x.size(-1)});
+    if (!ghost::has(changes::kExpertsAreStacked)) return shared_last(hidden_states_reshaped, x);
     Tensor shared_expert_output = shared_expert_(hidden_states_reshaped);
     const Routing routing = gate_(hidden_states_reshaped);
     Tensor expert_output = experts_(hidden_states_reshaped, routing.indices, routing.weights);
@@ -66,6 +70,17 @@ class SharedExpertMoeBlock : public nn::Module<SharedExpertMoeBlock> {
   }
 
  private:
+  /// The order of transformers 4.
+  Tensor shared_last(const Tensor& hidden_states, const Tensor& x) {
+    const Routing routing = gate_(hidden_states);
+    Tensor final_hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    Tensor shared_expert_output = shared_expert_(hidden_states);
+    shared_expert_output =
+        ghost::sigmoid(shared_expert_gate_(hidden_states)).mul(shared_expert_output);
+    final_hidden_states = final_hidden_states.add(shared_expert_output);
+    return final_hidden_states.reshape(x.sizes());
+  }
+
   TopKRouter gate_;
   Experts experts_;
   LlamaMLP shared_expert_;
