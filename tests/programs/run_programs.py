@@ -88,7 +88,7 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--limit", type=float, default=300, help="seconds of one program, where nothing else keeps the machine busy")
     parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     register = tomllib.loads((HERE / "register.toml").read_text())
     options.folder.mkdir(parents=True, exist_ok=True)
     if not (options.folder / "material/molecules.xyz").exists():
