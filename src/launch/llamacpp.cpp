@@ -132,6 +132,7 @@ Result<void> begin_llamacpp(const LaunchCommand& command, const ReadFlags& flags
                             Translation& translation) {
   if (command.program != "llama-server") translation.add("parallel", "1");
   if (command.program == "llama-completion") translation.add("n-outputs-max", "0");
+  if (flags.value("fit").value_or("on") != "off") translation.add("fit-unsaid", "");
   add_image(translation, command,
             devices_of(flags).value_or(command.processes.granted.value_or(1)));
   return add_cache_per_slot(translation, flags);

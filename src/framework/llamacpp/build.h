@@ -69,6 +69,8 @@ class Build {
     if (number_ < 3087) return 512;
     return number_ >= 4014 && number_ < 7407 ? 4096 : 0;
   }
+  /// What was not said is made to fit: a shorter context first, then fewer layers (16653).
+  bool fits_what_is_unsaid() const { return number_ >= 7407; }
   /// Rows are split with the other tensors of a layer on the layer's device, not on the main one
   /// (10026).
   bool splits_rows_of_layers() const { return number_ >= 4014; }

@@ -2,6 +2,7 @@
 #include "framework/llamacpp/serve.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -174,11 +175,26 @@ std::vector<std::pair<std::string, std::string>> flags_of(const Settings& found,
   return flags;
 }
 
+/// What llama-server itself may change: what says nothing of the context, or of where layers lie.
+std::optional<Freedom> unsaid(const ServeRequest& request, const Settings& settings) {
+  const ServeOptions& options = request.options;
+  if (!options.has("fit-unsaid") || options.has("fit")) return std::nullopt;
+  if (!settings.build.fits_what_is_unsaid()) return std::nullopt;
+  if (settings.gpus() == 0 || settings.splits_rows || !request.device.total_bytes())
+    return std::nullopt;
+  const auto is_said = [&](std::string_view name) { return options.has(name); };
+  constexpr std::array<std::string_view, 5> kPlaces{"n-gpu-layers", "tensor-split",
+                                                    "override-tensor", "n-cpu-moe", "cpu-moe"};
+  return Freedom{.context = !options.has("ctx-size"),
+                 .layers = std::ranges::none_of(kPlaces, is_said)};
+}
+
 /// With the flags that were typed, or, with --fit, with those that fit.
 Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeRequest& request,
                       const std::optional<ServerMemory>& draft,
                       const std::optional<Projector>& projector) {
-  if (!request.options.has("fit")) {
+  const std::optional<Freedom> own = unsaid(request, settings);
+  if (!request.options.has("fit") && !own) {
     Result<ServerMemory> memory = server_memory(model, settings);
     if (!memory) return tl::unexpected(memory.error());
     return Fitted{settings, *std::move(memory), ""};
@@ -195,7 +211,16 @@ Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeR
   }
   if (projector && projector->on_gpu && settings.device_numbers.front() == 0)
     rooms.front() -= projector->weights;
-  return fit(model, settings, std::move(rooms));
+  if (!own) return fit(model, settings, std::move(rooms), Freedom{});
+  Result<Fitted> fitted = fit(model, settings, std::move(rooms), *own);
+  if (!fitted) return fitted;
+  const bool leaves_layers = own->layers && (fitted->settings.n_cpu_moe != settings.n_cpu_moe ||
+                                             fitted->settings.n_gpu_layers <= model.hp.n_layer_all);
+  fitted->note = fitted->settings.n_ctx != settings.n_ctx || leaves_layers
+                     ? "llama-server fits what is not said (--fit off leaves it): " + fitted->note +
+                           (leaves_layers ? "; the CPU computes the rest" : "")
+                     : "";
+  return fitted;
 }
 
 /// What a converted checkpoint's own quantization becomes.

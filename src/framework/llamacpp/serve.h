@@ -69,6 +69,7 @@ inline constexpr std::array kFlags{
               "{Q8_0,Q6_K,Q5_K_M,Q5_K_S,Q4_K_M,Q4_K_S,IQ4_XS,Q3_K_M,IQ3_M,Q2_K,IQ2_M,...}",
               "as llama-quantize would make it"},
     ServeFlag{"--fit", "", "how many layers fit, with the flags to paste"},
+    ServeFlag{"--fit-unsaid", "", "as llama-server: the context and layers that fit, if not said"},
 };
 
 inline constexpr std::array kRemedies{
