@@ -13,6 +13,7 @@
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
+#include "model/catalog.h"
 #include "model/model_name.h"
 
 namespace memtape::launch {
@@ -56,6 +57,10 @@ void take_hub_name(Translation& translation, std::string_view name) {
   for (const std::string_view ending : {"-GGUF", "-gguf"})
     if (repository.ends_with(ending)) repository.remove_suffix(ending.size());
   translation.model = repository.substr(repository.rfind('/') + 1);
+  // "Qwen_Qwen3-32B": copies have the owner in their name.
+  if (find_id(translation.model).empty())
+    if (const PathModel owned = model_of_path(translation.model); !owned.id.empty())
+      translation.model = owned.id;
   // Without a file of that type the first of the repository is taken: those of gpt-oss hold MXFP4.
   if (colon == name.size() && translation.model.starts_with("gpt-oss")) type = "MXFP4_MOE";
   translation.add("quantize", type);

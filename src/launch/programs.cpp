@@ -131,7 +131,9 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command,
     if (verb.empty() || verb.starts_with('-'))
       return bad_input("not said what to do", command.program, suggestion(verb, verbs));
     return unsupported(fmt::format("\"{} {}\" is not modelled", command.program, verb),
-                       "the command after --", suggestion(verb, verbs));
+                       "the command after --",
+                       find_model(verb) ? fmt::format("{} {} {}", command.program, verbs[0], verb)
+                                        : suggestion(verb, verbs));
   }
   if (command.program.ends_with(".py") && !is_misspelt_script(command.program))
     return unsupported(
