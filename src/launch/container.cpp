@@ -130,7 +130,10 @@ Result<Container> chosen_container(const std::vector<Container>& containers,
   if (known.size() > 1)
     return bad_input(fmt::format("describes several servers: {}", names_of(known)), request.where(),
                      "name one of them after it");
-  if (containers.size() == 1) return containers.front();
+  // The replicas of one job bear one name; the first says what all of them run.
+  const std::string& first = containers.front().name;
+  if (std::ranges::count(containers, first, &Container::name) == std::ssize(containers))
+    return containers.front();
   return unsupported(fmt::format("none of {} starts a program that is known", names_of(all)),
                      request.where());
 }
