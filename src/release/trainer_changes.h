@@ -72,6 +72,14 @@ inline constexpr Change kAdaptersAddToACopy{
     "An adapter's product and the layer's give a new tensor; before, it was added in place.",
     "tuners/lora/layer.py:Linear.forward"};
 
+inline constexpr Change kExpertTargetsAreConverted{
+    Package::peft,
+    {0, 19, 0},
+    "Names of experts' layers, also behind a dot (shared_expert.gate_proj), mean the tensors in "
+    "which "
+    "transformers 5 has them; before, they matched what is a layer. It is not there in 0.18.1.",
+    "utils/transformers_weight_conversion.py:_convert_peft_config_moe"};
+
 inline constexpr Change kAdaptersAreCast{
     Package::peft,
     {0, 12, 0},
@@ -148,5 +156,48 @@ inline constexpr Change kQuantizedBaseStaysUnderFsdp{
     "Under FSDP, what bitsandbytes has quantized stays on the GPU; before, it moved to host "
     "memory, tensor by tensor.",
     "modeling_utils.py:_load_state_dict_into_meta_model"};
+
+inline constexpr Change kQuantizedLoadingWarmsUp{
+    Package::transformers,
+    {4, 51, 0},
+    "As a quantized model is loaded, one block of half of its bytes in 16 bits is taken and given "
+    "back first, whose segment the allocator keeps. There is none in 4.49.0, and in 4.50.3 only "
+    "for "
+    "what is not quantized.",
+    "modeling_utils.py:caching_allocator_warmup, factor; "
+    "quantizers/base.py:get_cuda_warm_up_factor"};
+
+inline constexpr Change kWarmUpLeavesRoom{
+    Package::transformers,
+    {4, 52, 0},
+    "Of the device's free memory 1.2 GiB are left to others; before, a twentieth.",
+    "modeling_utils.py:caching_allocator_warmup, issue 37436"};
+
+inline constexpr Change kLoadsInThreads{
+    Package::transformers,
+    {5, 0, 0},
+    "Threads bring weights to the device, ahead of the one that quantizes them.",
+    "core_model_loading.py:convert_and_load_state_dict_in_model, thread_pool"};
+
+inline constexpr Change kQuantizesInOrder{
+    Package::transformers,
+    {5, 4, 0},
+    "What is quantized as it is loaded is brought tensor by tensor, as \"worker threads loading "
+    "full-precision tensors to GPU faster than the main thread can quantize them\" made \"a large "
+    "memory spike\". Threads bring it in 5.3.0.",
+    "core_model_loading.py:convert_and_load_state_dict_in_model, has_on_the_fly_quantization"};
+
+inline constexpr Change kWarmUpPassesHeadOver{
+    Package::transformers,
+    {4, 54, 0},
+    "The block has no bytes for a head that a class may tie, tied or not, until packed bytes "
+    "count.",
+    "modeling_utils.py:caching_allocator_warmup, _get_tied_weight_keys"};
+
+inline constexpr Change kWarmUpCountsPackedBytes{
+    Package::transformers,
+    {5, 0, 0},
+    "The block has the bytes that packed weights will have, by the quantizer's own count.",
+    "modeling_utils.py:get_total_byte_count; quantizers/base.py:param_element_size"};
 
 }  // namespace memtape::changes

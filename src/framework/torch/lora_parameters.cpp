@@ -12,6 +12,7 @@
 #include "ghost/ops/matmul.h"
 #include "nn/layers.h"
 #include "nn/parametrize.h"
+#include "release/trainer_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::torch {
@@ -223,7 +224,8 @@ Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& m
                                            const LoraRecipe& recipe, std::string_view family) {
   if (!recipe.target_parameters.empty()) return named_parameters_of(modules, recipe, family);
   const OldNames* names = old_names(family);
-  if (!names || has_expert_modules(modules)) return ParameterTargets{};
+  if (!names || has_expert_modules(modules) || !ghost::has(changes::kExpertTargetsAreConverted))
+    return ParameterTargets{};
   const bool gate = is_target(recipe, names->gate), up = is_target(recipe, names->up),
              down = is_target(recipe, names->down), router = is_target(recipe, names->router);
   if (!gate && !up && !down && !router) return ParameterTargets{};

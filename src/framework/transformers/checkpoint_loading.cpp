@@ -6,6 +6,8 @@
 
 #include "base/typed_number.h"
 #include "ghost/ops/creation.h"
+#include "ghost/session.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::transformers {
 namespace {
@@ -42,8 +44,23 @@ void BytesToLoad::add(std::string_view name, Bytes bytes) {
   total_ += is_part_of_plan ? bytes / ranks_ : bytes;
 }
 
+namespace {
+
+/// The most of the device's free memory that is warmed up.
+Bytes most_of(Bytes free) {
+  constexpr double kLeft = 1.2 * 1024 * 1024 * 1024, kShare = 0.95;
+  const auto all = static_cast<double>(free);
+  return static_cast<Bytes>(ghost::has(changes::kWarmUpLeavesRoom) ? std::max(0.0, all - kLeft)
+                                                                   : kShare * all);
+}
+
+}  // namespace
+
 void warm_up_allocator(Bytes bytes) {
-  const ghost::Tensor warmth = ghost::empty({bytes / 2}, DType::float16);
+  if (!ghost::has(changes::kQuantizedLoadingWarmsUp)) return;
+  if (const auto free = ghost::session().device.memory) bytes = std::min(bytes, most_of(*free));
+  const std::int64_t halved = ghost::has(changes::kWarmUpCountsPackedBytes) ? 1 : 2;
+  const ghost::Tensor warmth = ghost::empty({bytes / (2 * halved)}, DType::float16);
 }
 
 void take_memory(const ghost::Tensor& tensor, Category category) {

@@ -32,7 +32,8 @@ class BytesToLoad {
   Bytes total_ = 0;
 };
 
-/// caching_allocator_warmup: takes one block of the size that will be loaded, and gives it back.
+/// caching_allocator_warmup of a quantized model: takes one block of the size that will be loaded,
+/// and gives it back.
 void warm_up_allocator(Bytes bytes);
 
 void take_memory(const ghost::Tensor& tensor, Category category);

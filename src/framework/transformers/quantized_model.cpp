@@ -85,12 +85,16 @@ std::unordered_set<const ghost::TensorImpl*> packed_weights(family::PretrainedMo
   return found;
 }
 
-/// param_element_size counts half a byte, or one, for what is quantized.
-void warm_up(const std::vector<ModuleNode::Named>& parameters, const QuantizedWeights& quantized,
-             bool int8, BytesToLoad bytes) {
+/// param_element_size counts half a byte, or one, for what is quantized; before, nothing did.
+void warm_up(const family::PretrainedModel& model, const std::vector<ModuleNode::Named>& parameters,
+             const QuantizedWeights& quantized, bool int8, BytesToLoad bytes) {
+  const bool counts_packed = ghost::has(changes::kWarmUpCountsPackedBytes);
+  const bool passes_head_over = ghost::has(changes::kWarmUpPassesHeadOver) && !counts_packed;
+  const std::string head = std::string(model.output_embeddings()) + ".weight";
   for (const ModuleNode::Named& p : parameters) {
+    if (passes_head_over && p.name == head) continue;
     const std::int64_t count = p.tensor.numel();
-    const bool shrinks = quantized.contains(p.tensor.ptr().get());
+    const bool shrinks = counts_packed && quantized.contains(p.tensor.ptr().get());
     bytes.add(p.name, !shrinks ? p.tensor.nbytes() : int8 ? count : count / 2);
   }
   warm_up_allocator(bytes.total());
@@ -153,7 +157,8 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   const bool to_host = torch::init_device(recipe) != InitDevice::cuda;
   const bool with_experts = trainer_of(recipe).quantize_moe_experts;
   if (!with_experts)  // axolotl switches it off then
-    warm_up(parameters, quantized, recipe.quantization->int8, {config, recipe.layout.gpus});
+    warm_up(*result.model, parameters, quantized, recipe.quantization->int8,
+            {config, recipe.layout.gpus});
   std::unordered_map<const ghost::TensorImpl*, ModuleNode*> owners;
   if (with_experts) owners = owners_of_experts(*result.model);
   std::stable_sort(parameters.begin(), parameters.end(),
