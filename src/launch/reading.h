@@ -84,7 +84,6 @@ struct Reading {
   void not_modelled(std::string line) {
     translation.remarks.not_modelled.push_back(std::move(line));
   }
-  void not_bounded(std::string why) { translation.remarks.not_bounded.push_back(std::move(why)); }
   /// Takes MODEL, or fails with a hint how a model is named.
   void take_model(const std::optional<std::string>& model, std::string hint,
                   std::string where = {});

@@ -76,16 +76,8 @@ void begin_trainer(Reading& reading) {
   Settings& launcher = reading.command.launcher_settings;
   translation.add("framework", "transformers");
   const std::int64_t visible = reading.command.visible_gpus().value_or(1);
-  if (!reading.command.gpus() && !reading.command.processes.one_for_each_gpu && visible > 1) {
-    reading.not_modelled(
-        fmt::format("one process with {} GPUs: Trainer spreads each batch over them "
-                    "(nn.DataParallel), which is "
-                    "not modelled; torchrun --nproc-per-node {} starts one for each",
-                    visible, visible));
-    // torch/nn/parallel/data_parallel.py: replicate, gather.
-    reading.not_bounded(
-        fmt::format("the first of {} GPUs gathers the outputs of all (nn.DataParallel)", visible));
-  }
+  if (!reading.command.gpus() && !reading.command.processes.one_for_each_gpu && visible > 1)
+    translation.add("n_gpu", visible);
   if (is_on(launcher, "use_parallelism_config"))
     reading.settings.fail(unsupported("Trainer over a parallelism_config is not modelled",
                                       "accelerate launch", "DDP, FSDP and DeepSpeed are"));

@@ -63,6 +63,8 @@ OutsideMemory context(const DeviceSetup& device) {
 }  // namespace
 
 std::vector<Communicator> communicators(const TrainRecipe& recipe) {
+  if (recipe.layout.replicas > 1)  // torch/csrc/cuda/nccl.cpp: broadcast, reduce
+    return {{"nn.DataParallel", recipe.layout.replicas, Traffic::collective}};
   if (recipe.layout.gpus < 2) return {};
   const Sizes sizes = sizes_of(recipe);
   const std::int64_t model_parallel = sizes.tp * sizes.pp * sizes.cp;

@@ -81,6 +81,7 @@ Result<void> widen(Bounds& bounds, const Config& config, const TrainRecipe& reci
   if (auto done = widen_by_routing(bounds, config, recipe, device, peak); !done) return done;
   widen_by_releases(bounds, config, recipe, peak);
   widen_by_images(bounds, config, recipe);
+  widen_by_replicas(bounds, recipe, peak);
   widen_by_not_modelled(bounds, recipe, peak);
   open_by_not_bounded(bounds, recipe, device);
   return {};

@@ -95,4 +95,14 @@ void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& re
       "the batch is text alone: one of images alone takes up to {} more", human_bytes(most)));
 }
 
+void widen_by_replicas(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank) {
+  const std::int64_t others = recipe.layout.replicas - 1;
+  if (others < 1 || recipe.checkpointing != Checkpointing::full_reentrant) return;
+  const Bytes more = 2 * others * rank.parameter_bytes;
+  bounds.high_bytes += more;
+  bounds.causes.push_back(fmt::format(
+      "replicas that compute a layer again at the same time take up to {} more on the first GPU",
+      human_bytes(more)));
+}
+
 }  // namespace memtape

@@ -23,4 +23,9 @@ void open_by_not_bounded(Bounds& bounds, const TrainRecipe& recipe, const Device
 /// with fewer layers' states, or with a kernel for its attention, takes less.
 void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& recipe);
 
+/// Replicas of one process that compute a layer again at the same time each have zeros for all
+/// parameters on the first GPU, and their sums (nn.DataParallel; checkpoints with reentrant
+/// backwards). `rank` is that GPU.
+void widen_by_replicas(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank);
+
 }  // namespace memtape

@@ -16,6 +16,8 @@ struct LayoutRecipe {
   std::int64_t gpus = 1;  ///< if not said, as many as its axes need
   std::optional<std::int64_t> dp, zero, tp, sp, pp, vpp, cp, ep, etp;
   std::string schedule, offload;
+  std::int64_t replicas =
+      1;  ///< GPUs of the one process, over which nn.DataParallel spreads a batch
   std::optional<std::int64_t> rank;  ///< if set, only this rank is reported
 
   /// The fewest GPUs for the axes that are named: data x tensor x pipeline x context ranks. If the

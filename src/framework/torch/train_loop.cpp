@@ -127,7 +127,7 @@ std::vector<Tensor> DrivenModel::parameters() { return trainable_parameters(mode
 family::ModelOutput DrivenModel::forward(const Forward& module, const family::Batch& batch) {
   family::ModelOutput output;
   call([&]() -> Outputs {
-    output = module(cast_batch(batch, casts_inputs_to()));
+    output = module(cast_batch(scattered(batch), casts_inputs_to()));
     return {&output.loss, &output.logits, &output.encoder_last_hidden_state, &output.end_logits};
   });
   return output;

@@ -84,6 +84,8 @@ class DrivenModel {
   using Outputs = std::vector<ghost::Tensor*>;
   /// model(...), whatever it returns: `module`, with the wrapper's work before and after it.
   virtual void call(const std::function<Outputs()>& module) { module(); }
+  /// The part of a batch that `module` sees.
+  virtual family::Batch scattered(const family::Batch& batch) const { return batch; }
   /// The dtype in which `module` sees the floating point tensors of a batch.
   virtual std::optional<DType> casts_inputs_to() const { return {}; }
   /// model(**batch)

@@ -11,6 +11,7 @@
 #include "framework/transformers/axolotl/lora_kernels.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
+#include "framework/transformers/one_process.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/quantized_model.h"
@@ -91,6 +92,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   }
   note_unrecorded(recipe);
   if (!recipe.weights) recipe.weights = loaded_dtype(config);
+  settle_one_process(recipe);
   return recipe;
 }
 

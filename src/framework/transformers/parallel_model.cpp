@@ -8,6 +8,7 @@
 #include "framework/deepspeed/initialize.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
+#include "framework/torch/data_parallel.h"
 #include "framework/torch/freeze.h"
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
@@ -125,7 +126,8 @@ Parallelism parallelism_of(const TrainRecipe& recipe) {
   if (runs_deepspeed(recipe)) return Parallelism::deepspeed;
   if (trainer_of(recipe).fsdp)
     return trainer_of(recipe).fsdp->version == 1 ? Parallelism::fsdp1 : Parallelism::fsdp2;
-  return recipe.layout.gpus > 1 ? Parallelism::ddp : Parallelism::none;
+  if (recipe.layout.gpus > 1) return Parallelism::ddp;
+  return recipe.layout.replicas > 1 ? Parallelism::replicas : Parallelism::none;
 }
 
 bool reduces_each_batch(const TrainRecipe& recipe) {
@@ -149,6 +151,7 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
     model.tree.gradient_checkpointing = nn::GradientCheckpointing::non_reentrant;
   switch (parallelism_of(recipe)) {
     case Parallelism::none: return std::make_unique<torch::DrivenModel>(model);
+    case Parallelism::replicas: return torch::data_parallel(model, recipe.layout.replicas);
     case Parallelism::ddp: return ddp::wrap_model(model, ddp_options(recipe));
     case Parallelism::fsdp1: return fsdp1::shard_model(model, fsdp1_options(recipe), rank);
     case Parallelism::fsdp2: return prepare_fsdp2(model, recipe, rank);

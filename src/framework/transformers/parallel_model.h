@@ -20,7 +20,7 @@ struct TrainRecipe;
 namespace memtape::transformers {
 
 /// Which of them wraps the model.
-enum class Parallelism { none, ddp, fsdp1, fsdp2, deepspeed };
+enum class Parallelism { none, replicas, ddp, fsdp1, fsdp2, deepspeed };
 /// Whether accelerate's no_sync leaves the reductions of a step's earlier micro-batches on.
 bool reduces_each_batch(const TrainRecipe& recipe);
 /// sync_each_batch, where gradients wait, whole, for a step's last micro-batch.

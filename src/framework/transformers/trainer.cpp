@@ -254,9 +254,9 @@ class Trainer {
 
   void get_batch_samples() {
     const auto count = std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches);
+    const std::int64_t rows = recipe_.micro_batch_size * recipe_.layout.replicas;
     std::vector<Inputs> samples;
-    for (std::int64_t i = 0; i < count; ++i)
-      samples.push_back(micro_batch(recipe_, model_, recipe_.micro_batch_size));
+    for (std::int64_t i = 0; i < count; ++i) samples.push_back(micro_batch(recipe_, model_, rows));
     if (!objective_->counts_items() || !samples.front().labels.defined()) {
       batch_samples_ = std::move(samples);
       return;
@@ -282,6 +282,7 @@ class Trainer {
     objective_->prepare_inputs();
     session_.mark(Phase::forward, place.step, place.micro_batch);
     Tensor loss = compute_loss(inputs);
+    if (recipe_.layout.replicas > 1) loss = ghost::mean_all(loss);
     if (objective_->divides_loss() || !inputs.num_items_in_batch.defined()) loss = loss.div(1.0);
     if (empties_cache(place.step)) session_.tape.empty_cache();
     session_.mark(Phase::backward, place.step, place.micro_batch);

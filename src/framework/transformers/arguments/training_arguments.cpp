@@ -260,6 +260,8 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
        field("--scored_tokens", Whole{.least = 0}, {}, option::put<&TrainRecipe::scored_tokens>)),
     field("--average_tokens_across_devices", OnOff{}, "true",
           to_trainer<&TrainerRecipe::averages_tokens_across_devices>),
+    field("--n_gpu", Whole{.most = 64}, "1",
+          option::put<&TrainRecipe::layout, &LayoutRecipe::replicas>),
     field("--ddp_find_unused_parameters", OnOff{}, "None",
           to_ddp<&DdpRecipe::find_unused_parameters>),
     field("--ddp_bucket_cap_mb", Whole{}, "None", to_ddp<&DdpRecipe::bucket_cap_mb>),
