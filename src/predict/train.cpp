@@ -82,6 +82,7 @@ Result<void> widen(Bounds& bounds, const Config& config, const TrainRecipe& reci
   widen_by_releases(bounds, config, recipe, peak);
   widen_by_images(bounds, config, recipe);
   widen_by_replicas(bounds, recipe, peak);
+  widen_by_loading(bounds, recipe, run.statics.parameters);
   widen_by_not_modelled(bounds, recipe, peak);
   open_by_not_bounded(bounds, recipe, device);
   return {};

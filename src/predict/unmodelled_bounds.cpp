@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "family/images_left_out.h"
+#include "workload/loads_in_threads.h"
 #include "workload/train_recipe.h"
 
 namespace memtape {
@@ -103,6 +104,16 @@ void widen_by_replicas(Bounds& bounds, const TrainRecipe& recipe, const RankRepo
   bounds.causes.push_back(fmt::format(
       "replicas that compute a layer again at the same time take up to {} more on the first GPU",
       human_bytes(more)));
+}
+
+void widen_by_loading(Bounds& bounds, const TrainRecipe& recipe, std::int64_t parameters) {
+  const auto& said = recipe.assumed;
+  if (std::ranges::find(said, kWeightsComeInThreads) == said.end()) return;
+  const Bytes whole = bytes_of(DType::bfloat16, parameters);
+  if (whole <= bounds.high_bytes) return;
+  bounds.high_bytes = whole;
+  bounds.causes.push_back(
+      fmt::format("up to {} in 16 bits while the model is loaded", human_bytes(whole)));
 }
 
 }  // namespace memtape

@@ -28,4 +28,8 @@ void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& re
 /// backwards). `rank` is that GPU.
 void widen_by_replicas(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank);
 
+/// Where threads load weights ahead of what quantizes them, all of them may lie on the device in 16
+/// bits before a step is taken.
+void widen_by_loading(Bounds& bounds, const TrainRecipe& recipe, std::int64_t parameters);
+
 }  // namespace memtape

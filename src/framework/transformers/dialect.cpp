@@ -20,6 +20,8 @@
 #include "framework/transformers/trl/settle.h"
 #include "framework/transformers/unrecorded.h"
 #include "model/stored_dtype.h"
+#include "release/trainer_changes.h"
+#include "workload/loads_in_threads.h"
 
 namespace memtape::transformers {
 namespace {
@@ -70,6 +72,14 @@ void pass_over_bits_of_packed(const Config& config, TrainRecipe& recipe) {
   recipe.assumed.emplace_back("the checkpoint is packed already: quantization_bit changes nothing");
 }
 
+/// axolotl's quantization of experts has them one by one, as it found.
+bool comes_in_threads(const Config& config, const TrainRecipe& recipe) {
+  const bool is_packed = !config.object("quantization_config").keys().empty();
+  return recipe.quantization && !is_packed && !trainer_of(recipe).quantize_moe_experts &&
+         recipe.release.has(changes::kLoadsInThreads) &&
+         !recipe.release.has(changes::kQuantizesInOrder);
+}
+
 TrainRecipe settle(TrainRecipe recipe, const Config& config) {
   if (!recipe.is_of_trl())  // trl's trainers have a length of their own
     recipe = torch::with_length_of_model(std::move(recipe), config);
@@ -91,6 +101,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     trainer_of(recipe).lora_kernels = {};
   }
   note_unrecorded(recipe);
+  if (comes_in_threads(config, recipe)) recipe.assumed.emplace_back(kWeightsComeInThreads);
   if (!recipe.weights) recipe.weights = loaded_dtype(config);
   settle_one_process(recipe);
   return recipe;
