@@ -71,6 +71,9 @@ def figure_of(said, plan):
 
 def counted(said, plan):
     ranks = said["ranks"]
+    if plan.figure == "peak_reserved_bytes" and said.get("within_limit_bytes"):  # cached segments went back on that card
+        rank = ranks[0]
+        return said["within_limit_bytes"] - (rank["peak_device_bytes"] - rank["peak_reserved_bytes"])
     if plan.rank == "max":
         return max(rank[plan.figure] for rank in ranks)
     if plan.rank == "last":

@@ -41,6 +41,7 @@ struct ProgramRecipe {
   enum class Preference : std::uint8_t { none, sigmoid, orpo, simpo, kto, pairwise };
   Preference preference = Preference::none;
   bool is_plain_loop = false;      ///< a loop around accelerate
+  bool keeps_outputs = false;      ///< a loop holds what the model returned until the step ends
   bool cut_cross_entropy = false;  ///< axolotl's: no logits at all
   /// If a part of the model is trained, its trained parameters become float32.
   bool upcasts_trained = false;

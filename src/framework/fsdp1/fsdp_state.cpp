@@ -105,20 +105,22 @@ void FsdpState::cast_arguments(const std::vector<Tensor*>& arguments) const {
 /// _register_post_backward_reshard_only_hook: of a unit that is not trained, when the gradient of
 /// its input is there. A layer that is checkpointed reentrantly is given a leaf: the hook lies on
 /// it and knows its AccumulateGrad, which holds the leaf and its gradient until _finalize_params
-/// removes the hook (register_multi_grad_hook of torch/autograd/graph.py).
+/// removes the hook (register_multi_grad_hook of torch/autograd/graph.py). Where the checkpoint lies
+/// inside of the unit, the hook lies on the node before it instead, and holds nothing.
 void FsdpState::register_reshard_only_hook(const Tensor* input) {
   if (!ghost::session().grad_enabled || handle_->flat.requires_grad()) return;
   if (std::exchange(handle_->reshards_with_input, true)) return;
   if (!input || !input->requires_grad()) return;
   ghost::Ptr<ghost::Node> node = input->impl().grad_fn;
   if (!node) {
-    handle_->leaf_input = *input;
+    if (!shared_.options.checkpoints_inside) handle_->leaf_input = *input;
     node = handle_->leaf_accumulator = ghost::grad_accumulator(*input);
   }
   node->add_hooks().before.push_back([this](ghost::Gradients&) {
     handle_->state = TrainingState::backward_post;
     handle_->reshard(should_free_in_backward());
     prefetch(Prefetch::backward);
+    if (shared_.options.checkpoints_inside) handle_->leaf_accumulator.reset();
   });
 }
 

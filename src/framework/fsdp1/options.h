@@ -39,6 +39,9 @@ struct Options {
   /// ignored_modules: lora_A and lora_B stay whole on every rank (lora_adapters_switch_ddp_from_fsdp
   /// of fms_acceleration_foak 0.4, utils.py).
   bool ignores_adapters = false;
+  /// apply_activation_checkpointing after FSDP: a layer's wrapper lies inside of its unit, which is
+  /// not given a leaf then.
+  bool checkpoints_inside = false;
   bool no_sync = true;  ///< while gradients are accumulated
   Layout mesh{{}};      ///< its axes are "replicate" and "shard"
 

@@ -27,6 +27,8 @@ class Objective {
   /// _prepare_inputs, which runs before the model.
   virtual void prepare_inputs() {}
   virtual ghost::Tensor compute_loss(const Inputs& inputs) = 0;
+  /// After zero_grad.
+  virtual void end_step() {}
   /// Whether the batches have labels that are counted.
   virtual bool counts_items() const { return true; }
   /// Whether training_step divides the loss by the number of micro-batches.

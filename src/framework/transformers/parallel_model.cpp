@@ -10,6 +10,7 @@
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/torch/data_parallel.h"
 #include "framework/torch/freeze.h"
+#include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/strategy.h"
@@ -77,6 +78,7 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
   options.wraps_layers = asked.wrap == FsdpRecipe::Wrap::layers;
   if (asked.wrap == FsdpRecipe::Wrap::by_size) options.min_num_params = asked.min_num_params;
   options.wraps_trained_leaves = recipe.lora.has_value();  // update_fsdp_plugin_peft
+  options.checkpoints_inside = asked.reentrant_wrappers;
   options.ignores_adapters = trainer_of(recipe).lora_kernels.of_fms_acceleration;
   options.cpu_offload = asked.cpu_offload;
   options.sync_module_states = asked.sync_module_states;
@@ -149,6 +151,8 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
   if (trainer_of(recipe).fsdp &&
       trainer_of(recipe).fsdp->activation_checkpointing)  // checkpoint_wrapper
     model.tree.gradient_checkpointing = nn::GradientCheckpointing::non_reentrant;
+  if (trainer_of(recipe).fsdp && trainer_of(recipe).fsdp->reentrant_wrappers)
+    torch::enable_gradient_checkpointing(model, nn::GradientCheckpointing::reentrant);
   switch (parallelism_of(recipe)) {
     case Parallelism::none: return std::make_unique<torch::DrivenModel>(model);
     case Parallelism::replicas: return torch::data_parallel(model, recipe.layout.replicas);

@@ -228,6 +228,7 @@ class Trainer {
     optimizer_step();
     session_.mark(Phase::zero_grad, step, 0);
     optimizer_->zero_grad();
+    objective_->end_step();
     return gradients;
   }
 

@@ -50,6 +50,7 @@ struct FsdpRecipe {
   std::string backward_prefetch = "NO_PREFETCH";  ///< for version 1, and so is forward_prefetch
   bool forward_prefetch = false, use_orig_params = true, sync_module_states = true;
   bool cpu_offload = false, activation_checkpointing = false;
+  bool reentrant_wrappers = false;  ///< CheckpointImpl.REENTRANT, of a program of its own
   Wrap wrap = Wrap::layers;
   std::int64_t min_num_params = 0;
   std::vector<std::string> layer_classes;  ///< none: the model's own
@@ -65,6 +66,7 @@ struct FsdpConfig {
   bool forward_prefetch = false, use_orig_params = true, sync_module_states = true;
   bool loads_on_one_rank = false;  ///< cpu_ram_efficient_loading
   bool offload_params = false, activation_checkpointing = false, xla = false;
+  bool reentrant_wrappers = false;  ///< memtape's own
   std::optional<bool> cpu_offload;
   bool upcast_trained =
       true;  ///< memtape's own: fsdp2_prepare_model makes float32 of what is trained

@@ -105,6 +105,7 @@ constexpr auto kFields = std::to_array<ConfigField<FsdpConfig>>({
     {"fsdp_transformer_layer_cls_to_wrap transformer_layer_cls_to_wrap", put_classes},
     {"fsdp_xla xla", put_on<&C::xla>},
     {"upcast_trained", put_on<&C::upcast_trained>},
+    {"reentrant_wrappers", put_on<&C::reentrant_wrappers>},
     {"fsdp_limit_all_gathers limit_all_gathers fsdp_state_dict_type state_dict_type "
      "fsdp_xla_fsdp_v2 xla_fsdp_v2 fsdp_xla_fsdp_settings xla_fsdp_settings "
      "fsdp_xla_fsdp_grad_ckpt xla_fsdp_grad_ckpt"},
@@ -208,6 +209,7 @@ Result<void> finish_fsdp(TrainRecipe& recipe) {
   fsdp.sync_module_states = config.sync_module_states || config.loads_on_one_rank;
   fsdp.cpu_offload = config.cpu_offload.value_or(fsdp.cpu_offload) || config.offload_params;
   fsdp.activation_checkpointing = config.activation_checkpointing;
+  fsdp.reentrant_wrappers = config.activation_checkpointing && config.reentrant_wrappers;
   if (fsdp.activation_checkpointing && recipe.checkpointing != Checkpointing::none)
     return bad_input("Trainer refuses both", "--gradient_checkpointing",
                      "activation_checkpointing of --fsdp_config alone");

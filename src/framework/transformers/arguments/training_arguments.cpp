@@ -258,6 +258,8 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     field("--torch_compile", OnOff{}, "false", option::put<&TrainRecipe::torch_compile>),
     by("memtape",
        field("--scored_tokens", Whole{.least = 0}, {}, option::put<&TrainRecipe::scored_tokens>)),
+    by("memtape", field("--keep_outputs", OnOff{}, "false",
+                        option::put<&TrainRecipe::program, &ProgramRecipe::keeps_outputs>)),
     field("--average_tokens_across_devices", OnOff{}, "true",
           to_trainer<&TrainerRecipe::averages_tokens_across_devices>),
     field("--n_gpu", Whole{.most = 64}, "1",
