@@ -52,6 +52,8 @@ def torchtune(row):
         raise NotAnswerable("sequence length")
     if "linear" in words or "init" in words:
         raise NotModelled("a layer or a model alone")
+    if "unpacked" in words:
+        raise NotAnswerable("sequence length (texts are not packed to one)")
     if "act_offload" in words or "plus_" in words:
         raise NotModelled("offloaded activations under torch.compile")
     if row["optimizer"] is None or row["activation_checkpointing"] is None:
