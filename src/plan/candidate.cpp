@@ -26,6 +26,8 @@ std::int64_t in_flight(const Sizes& s) {
   return std::min(s.micro_batches, std::max<std::int64_t>(2, s.vpp > 1 ? 2 * s.pp : s.pp));
 }
 
+constexpr std::int64_t kFewestRounds = 3, kFewestTelling = 8;
+
 void add(std::string& out, std::string_view part) {
   if (!out.empty()) out += " · ";
   out += part;
@@ -70,6 +72,12 @@ std::string_view name(Offload offload) {
   return kNames.at(static_cast<std::size_t>(offload));
 }
 std::string_view name(Optim optim) { return optim == Optim::adamw ? "adamw" : "adamw-8bit"; }
+
+std::optional<std::int64_t> telling_micro_batches(const Sizes& s) {
+  const std::int64_t rounds = std::max(kFewestRounds, (kFewestTelling + s.pp - 1) / s.pp);
+  const std::int64_t telling = rounds * s.pp;
+  return 2 * telling <= s.micro_batches ? std::optional(telling) : std::nullopt;
+}
 
 bool needs_no_less(const Candidate& a, const Candidate& b) {
   const Sizes &x = a.sizes, &y = b.sizes;

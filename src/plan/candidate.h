@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,10 @@ std::string_view name(Method method);
 std::string_view name(Sharding sharding);
 std::string_view name(Offload offload);
 std::string_view name(Optim optim);
+
+/// So many micro-batches show what a step of all of them needs: three rounds of the pipeline, or
+/// more of a short one. Nothing where that would save less than half.
+std::optional<std::int64_t> telling_micro_batches(const Sizes& sizes);
 
 /// Whether `a` needs no less memory than `b` for certain: it has the same layout with larger
 /// micro-batches, or it recomputes less.

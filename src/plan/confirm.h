@@ -26,6 +26,7 @@ struct Confirmed {
   bool fits = false;
   VerdictWord verdict = VerdictWord::fits;
   int peak_rank = 0;
+  bool is_of_fewer = false;  ///< micro-batches, which was enough to leave it out
   ModelSummary model;
   std::vector<Setting> workload;
   std::optional<DeviceSummary> device;
@@ -54,6 +55,9 @@ class Confirmation {
   struct Asked {
     Result<TrainRecipe> layout;
     std::optional<int> likely_stage;  ///< the one that is likely the fullest runs first
+    /// Sequences of a step of fewer micro-batches. Where that is too large by more than it may be
+    /// off, the step itself is not run.
+    std::optional<std::int64_t> fewer_sequences = {};
   };
   std::vector<Result<Confirmed>> until_too_large(std::span<const Asked> layouts,
                                                  bool until_tight) const;
@@ -62,7 +66,13 @@ class Confirmation {
                              std::int64_t rank) const;
 
  private:
-  Result<Confirmed> ask(const TrainRecipe& recipe, PredictOptions options) const;
+  std::optional<Confirmed> with_fewer(const Asked& asked, PredictOptions options) const;
+  Result<Confirmed> after_fewer(const Asked& asked, PredictOptions options) const;
+  Result<Confirmed> ask(const TrainRecipe& recipe, PredictOptions options) const {
+    return ask(recipe, std::move(options), device_);
+  }
+  Result<Confirmed> ask(const TrainRecipe& recipe, PredictOptions options,
+                        const DeviceSetup& device) const;
 
   const ModelRequest& model_;
   const DeviceSetup& device_;

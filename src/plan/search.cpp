@@ -257,8 +257,8 @@ class Search {
   /// 1 where the plan fits.
   std::size_t confirm(const Entry& entry, std::size_t wanted) {
     const NamedValues layout = entry.field->space->layout(entry.candidate);
-    ++answer_.confirmed;
     Result<Confirmed> exactly = answer_to(entry, wanted);
+    ++(exactly && exactly->is_of_fewer ? answer_.bounded : answer_.confirmed);
     ahead_ = std::min(ahead_ * 2, kMostAhead);
     if (!exactly) {
       if (refused_.empty()) refused_ = exactly.error().line();
@@ -266,7 +266,7 @@ class Search {
     }
     if (!exactly->fits) return refuse(entry, *exactly);
     if (!exactly->fits_well() && tight_ >= kOfTight) return 0;
-    ahead_ = exactly->fits_well() ? kMostAhead : 1;
+    ahead_ = exactly->fits_well() || tight_ >= kOfTight ? kMostAhead : 1;
     if (exactly->gives_back()) {
       exactly = confirmation_.all_ranks(entry.field->reading, layout);
       if (!exactly) return 0;
@@ -289,7 +289,8 @@ class Search {
     if (!answered_.contains(&entry)) {
       std::vector<const Entry*> asked;
       std::vector<Confirmation::Asked> layouts;
-      const std::size_t most = options_.workers.count > 1 ? std::min(wanted, ahead_) : 1;
+      const std::size_t workers = options_.workers.count;
+      const std::size_t most = workers > 1 ? std::min(std::max(wanted, workers), ahead_) : 1;
       Place place{next_, 0};
       std::size_t looked_through = 0;
       for (const Entry* one = &entry; one && asked.size() < most; one = take(place)) {
@@ -300,7 +301,7 @@ class Search {
         asked.push_back(one);
         const Space& space = *one->field->space;
         layouts.push_back({confirmation_.recipe(one->field->reading, space.layout(one->candidate)),
-                           space.likely_stage(one->candidate)});
+                           space.likely_stage(one->candidate), fewer_sequences(*one)});
       }
       std::vector<Result<Confirmed>> answers =
           confirmation_.until_too_large(layouts, tight_ >= kOfTight);
@@ -308,6 +309,12 @@ class Search {
         answered_.emplace(asked[i], std::move(answers[i]));
     }
     return std::move(answered_.extract(&entry).mapped());
+  }
+
+  static std::optional<std::int64_t> fewer_sequences(const Entry& entry) {
+    const auto telling = telling_micro_batches(entry.candidate.sizes);
+    if (!telling) return std::nullopt;
+    return entry.field->job->global_batch / entry.candidate.sizes.micro_batches * *telling;
   }
 
   std::size_t refuse(const Entry& entry, const Confirmed& exactly) {
@@ -319,7 +326,7 @@ class Search {
 
   void remember(const Confirmed& exactly) {
     if (answer_.model.id.empty()) answer_.model = exactly.model;
-    answer_.device = exactly.device;
+    if (exactly.device) answer_.device = exactly.device;
     if (answer_.workload.empty()) answer_.workload = exactly.workload;
     for (const std::string& warning : exactly.warnings)
       if (std::ranges::find(answer_.warnings, warning) == answer_.warnings.end())
@@ -412,6 +419,7 @@ class Search {
           field.reading, field.space->layout(failed->entry->candidate), at_most);
       if (failed->entry == nearest_out_ && (!all || all->fits)) return;
       const Confirmed& exactly = all ? *all : failed->exactly;
+      if (answer_.workload.empty()) remember(exactly);
       if (!nearest.entry || exactly.headroom_bytes > nearest.exactly.headroom_bytes)
         nearest = {failed->entry, exactly};
     }

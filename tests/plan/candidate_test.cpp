@@ -45,5 +45,15 @@ TEST(NeedsNoLess, CountsTwoRoundsOfInterleavedStages) {
   EXPECT_FALSE(needs_no_less(one_round, two_rounds));
 }
 
+TEST(TellingMicroBatches, AreWholeRoundsOfThePipelineOfWhichThereAreTwiceAsMany) {
+  EXPECT_EQ(telling_micro_batches(with(1, 15).sizes), std::nullopt);
+  EXPECT_EQ(telling_micro_batches(with(1, 16).sizes), 8);
+  Candidate staged = with(1, 120);
+  staged.sizes.pp = 4;
+  EXPECT_EQ(telling_micro_batches(staged.sizes), 12);
+  staged.sizes.pp = 32;
+  EXPECT_EQ(telling_micro_batches(staged.sizes), std::nullopt);
+}
+
 }  // namespace
 }  // namespace memtape::plan
