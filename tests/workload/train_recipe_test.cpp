@@ -46,7 +46,8 @@ TEST(Frameworks, RefuseWhatTheyDoNotModel) {
     return fine ? "(no error)" : fine.error().line();
   };
   EXPECT_EQ(refusal({{"gpus", "2"}}),
-            "--gpus: \"2\" is not modelled by --framework one-gpu (one GPU)");
+            "--gpus: one-gpu is modelled on one GPU (--framework fsdp2, ddp, deepspeed or "
+            "transformers)");
   EXPECT_EQ(refusal({{"gpus", "1"}, {"offload", "none"}, {"zero", "0"}}), "(no error)");
   EXPECT_NE(refusal({{"zero", "1"}}), "(no error)") << "a stage, not a size";
   EXPECT_NE(refusal({{"peft", "{\"r\": 8}"}}), "(no error)");

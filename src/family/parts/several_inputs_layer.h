@@ -26,6 +26,8 @@ class LayerOfSeveralInputs : public nn::GradientCheckpointingLayer<Self> {
     if (tree_.gradient_checkpointing != nn::GradientCheckpointing::reentrant)
       return nn::GradientCheckpointingLayer<Self>::operator()(x, rest...);
     if constexpr (requires { Self::kFurtherInput; }) {
+      if (!std::get<Self::kFurtherInput>(std::tie(rest...)).defined())  // None
+        return nn::GradientCheckpointingLayer<Self>::operator()(x, rest...);
       return reentrant(*x, std::make_shared<std::tuple<Rest...>>(rest...));
     } else {
       ghost::session().fail({ErrorKind::unsupported,
