@@ -144,6 +144,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     fsdp: Any
     fsdp_config: Any
     full_determinism: Any
+    fused_lora: Any
     generate_during_eval: Any
     generation_batch_size: Any
     generation_kwargs: Any
@@ -161,6 +162,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     include_for_metrics: Any
     include_num_input_tokens_seen: Any
     is_encoder_decoder: Any
+    keep_outputs: Any
     label_names: Any
     label_pad_token_id: Any
     label_smoothing: Any
@@ -204,6 +206,7 @@ class TrainWithoutGpu(TypedDict, total=False):
     model_adapter_name: Any
     model_init_kwargs: Any
     multi_objective_aggregation: Any
+    n_gpu: Any
     neftune_noise_alpha: Any
     normalize_advantages: Any
     num_completions_to_print: Any
@@ -386,6 +389,7 @@ class ServeWithoutEngine(TypedDict, total=False):
     mmproj_offload: Optional[bool]  # 
     quantize: Optional[str]  # as llama-quantize would make it
     fit: Optional[bool]  # how many layers fit, with the flags to paste
+    fit_unsaid: Optional[bool]  # as llama-server: the context and layers that fit, if not said
     max_model_len: Optional[Union[int, str]]  # tokens of prompt and answer; -1: what fits
     max_num_seqs: Optional[Union[int, str]]  # requests at a time
     max_num_batched_tokens: Optional[Union[int, str]]  # tokens of one step
@@ -410,6 +414,7 @@ class ServeWithoutEngine(TypedDict, total=False):
     enable_prefix_caching: Optional[bool]  # 
     no_enable_prefix_caching: Optional[bool]  # recurrent layers then need fewer blocks
     disable_hybrid_kv_cache_manager: Optional[bool]  # sliding layers are held as full ones
+    enable_sleep_mode: Optional[bool]  # a note says what stays on the GPU while it sleeps
     no_async_scheduling: Optional[bool]  # one batch at a time
     async_scheduling: Optional[bool]  # 
     usage_context: Optional[Literal["llm", "api-server"]]  # whose defaults for tokens and requests: LLM() or vllm serve (api-server)
@@ -650,6 +655,7 @@ class PlanTrainOptions(TypedDict, total=False):
     fsdp: Any
     fsdp_config: Any
     full_determinism: Any
+    fused_lora: Any
     generate_during_eval: Any
     generation_batch_size: Any
     generation_kwargs: Any
@@ -667,6 +673,7 @@ class PlanTrainOptions(TypedDict, total=False):
     include_for_metrics: Any
     include_num_input_tokens_seen: Any
     is_encoder_decoder: Any
+    keep_outputs: Any
     label_names: Any
     label_pad_token_id: Any
     label_smoothing: Any
@@ -710,6 +717,7 @@ class PlanTrainOptions(TypedDict, total=False):
     model_adapter_name: Any
     model_init_kwargs: Any
     multi_objective_aggregation: Any
+    n_gpu: Any
     neftune_noise_alpha: Any
     normalize_advantages: Any
     num_completions_to_print: Any
