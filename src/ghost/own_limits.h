@@ -9,7 +9,7 @@
 namespace memtape::ghost {
 
 inline constexpr std::string_view kTooManyAllocations =
-    "the program makes more than 20 million allocations";
+    "the program makes more than 40 million allocations";
 
 /// Whether an error is about memtape's limits and says nothing about the program's memory.
 inline bool is_own_limit(const Error& error) { return error.what == kTooManyAllocations; }
