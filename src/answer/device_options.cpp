@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/device_options.h"
 
+#include <fmt/format.h>
+
+#include "answer/counted_gpu.h"
 #include "base/typed_number.h"
 #include "option/value.h"
 
@@ -31,6 +34,12 @@ Result<DeviceSetup> device_of(OptionValues values, OptionValues environment,
                               const Outside& outside) {
   DeviceSetup device;
   if (const std::string* name = last_value(values, "gpu")) {
+    // Otherwise the number was taken for --gpus.
+    if (const auto count = counted_name(*name).count)
+      return bad_input(
+          *count < 1 ? fmt::format("\"{}\" counts none", *name)
+                     : fmt::format("{} are {} GPUs, and --gpus says another number", *name, *count),
+          "--gpu", *count < 1 ? "as in 8xh100-80gb" : "one of the two");
     Result<Gpu> gpu = find_gpu(*name);
     if (!gpu) return tl::unexpected(gpu.error());
     device.gpu = std::move(*gpu);
