@@ -11,16 +11,12 @@
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autograd/node.h"
+#include "nn/buffers.h"
 
 namespace memtape::ddp {
 namespace {
 
 using ghost::Tensor;
-
-void collect_buffers(const nn::ModuleNode& node, std::vector<Tensor>& found) {
-  for (const nn::ModuleNode::Named& buffer : node.buffers) found.push_back(buffer.tensor);
-  for (const nn::ModuleNode* child : node.children) collect_buffers(*child, found);
-}
 
 /// _DDPSink: clones of the outputs, whose backward tells DDP that it has begun.
 struct DDPSinkBackward final : ghost::Node {
@@ -38,7 +34,7 @@ class DistributedDataParallel final : public torch::DrivenModel {
  public:
   DistributedDataParallel(family::PretrainedModel& model, const Options& options)
       : DrivenModel(model), options_(options) {
-    collect_buffers(model.tree.root(), buffers_);
+    buffers_ = nn::buffers(model.tree.root());
     if (options_.init_sync) sync_module_states();
     reducer_ = std::make_unique<Reducer>(parameters(), options_);
   }

@@ -12,6 +12,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/views.h"
+#include "nn/buffers.h"
 
 namespace memtape::torch {
 namespace {
@@ -88,16 +89,11 @@ struct GatherNode final : ghost::Node {
   std::function<void()> begun;
 };
 
-void collect_buffers(const nn::ModuleNode& node, std::vector<Tensor>& found) {
-  for (const nn::ModuleNode::Named& buffer : node.buffers) found.push_back(buffer.tensor);
-  for (const nn::ModuleNode* child : node.children) collect_buffers(*child, found);
-}
-
 class DataParallel final : public DrivenModel {
  public:
   DataParallel(family::PretrainedModel& model, std::int64_t gpus)
       : DrivenModel(model), gpus_(gpus), parameters_(nn::parameters(model.tree.root())) {
-    collect_buffers(model.tree.root(), buffers_);
+    buffers_ = nn::buffers(model.tree.root());
     accumulated_.resize(parameters_.size());
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (!parameters_[i].requires_grad()) continue;

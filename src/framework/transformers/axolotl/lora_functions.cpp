@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "framework/torch/quantized_projection.h"
+#include "framework/transformers/dequantized_for_product.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
@@ -15,17 +15,8 @@ namespace {
 using ghost::Gradients;
 using ghost::Op;
 
-/// dequantize: the weight itself, or what is made of it for one product; maxima that are quantized
-/// in turn come after it (_ctypes_nf4_dequant).
 Tensor dequantize(const nn::Projection& layer) {
-  if (!layer.kernel) return layer.weight;
-  const auto& kernel = static_cast<const torch::QuantizedProjection&>(*layer.kernel);
-  const std::int64_t blocks = kernel.nested_blocks();
-  if (blocks == 0) return kernel.dequantized_weight(layer);
-  const Op op("dequantize", {});
-  Tensor out = ghost::empty({layer.out_features, layer.in_features}, kernel.compute_dtype());
-  const Tensor out_absmax = ghost::empty({blocks}, DType::float32);
-  return out;
+  return dequantized_for_product(layer, "dequantize");
 }
 
 Tensor rows_of(const Tensor& x) { return x.view({-1, x.size(-1)}); }

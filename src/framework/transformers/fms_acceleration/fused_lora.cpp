@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "framework/torch/quantized_projection.h"
+#include "framework/transformers/dequantized_for_product.h"
 #include "ghost/autograd/function.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
@@ -18,13 +18,8 @@ using ghost::Op;
 
 Tensor rows_of(const Tensor& x) { return x.view({-1, x.size(-1)}); }
 
-/// fast_dequantize: the weight, then the maxima, which are gone when it returns.
 Tensor dequantize(const nn::Projection& layer) {
-  const auto& kernel = static_cast<const torch::QuantizedProjection&>(*layer.kernel);
-  const Op op("fast_dequantize", {});
-  Tensor out = ghost::empty({layer.out_features, layer.in_features}, kernel.compute_dtype());
-  const Tensor out_absmax = ghost::empty({kernel.nested_blocks()}, DType::float32);
-  return out;
+  return dequantized_for_product(layer, "fast_dequantize");
 }
 
 /// matmul_lora: the product and what dropout left of the rows.
