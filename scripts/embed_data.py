@@ -273,35 +273,41 @@ def optim(name, of, *which):
 def argument_tables(folder):
     def rows(name, words):
         read = [line.split() for line in (folder / name).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-        if any(len(row) != words for row in read) or len({row[0] for row in read}) != len(read):
+        if any(len(row) != words for row in read) or len({(row[0], *row[3:4]) for row in read}) != len(read):
             sys.exit(f"{folder / name}: a line is not {words} words, or a field is there twice")
         return read
 
     choices = {}
 
     def field(name, kind, default):
-        """A kind "a|b" is one of these words. What is "kept-" is modelled at its default alone, "-" is none."""
+        """A kind "a|b" is one of these words. What is "kept-" is modelled at its default alone, "none-or-" may be None, "-" is none."""
         kept, kind, default = kind.startswith("kept-"), kind.removeprefix("kept-"), "" if default == "-" else default
+        may_be_none, kind = kind.startswith("none-or-"), kind.removeprefix("none-or-")
         if "|" in kind:
             choices.setdefault(kind, f"kWords{len(choices)}")
         shown = f"option::Choice{{{choices[kind]}}}" if "|" in kind else ARGUMENT_KINDS[kind]
-        return f"field({text('--' + name)}, {shown}, {text(default)}{', keep' if kept else ''})"
+        row = f"field({text('--' + name)}, {shown}, {text(default)}{', keep' if kept else ''})"
+        return f"or_none({row})" if may_be_none else row
+
+    def trainers_of(names):
+        return " | ".join(f"kOf{trainer.capitalize()}" for trainer in names.split(","))
 
     own = "".join(f"    {field(*row)},\n" for row in rows("training_arguments.txt", 3))
-    trl = ""
-    for *row, trainers in rows("trl.txt", 4):
-        of = " | ".join(f"kOf{trainer.capitalize()}" for trainer in trainers.split(","))
-        trl += f"    {{{of}, {field(*row)}}},\n"
+    trl = "".join(f"    {{{trainers_of(of)}, {field(*row)}}},\n" for *row, of in rows("trl.txt", 4))
+    earlier = "".join(f"    {{{trainers_of(of)}, {version(first)}, {version(last)}, {field(*row)}}},\n"
+                      for *row, of, first, last in rows("trl_earlier.txt", 6))
     optims = "".join(f"    {optim(*line.split())},\n" for line in (folder / "optim.txt").read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
     words = "".join(f"constexpr std::string_view {name}[] = {{{', '.join(map(text, kind.split('|')))}}};\n" for kind, name in choices.items())
     return (
-        f'{HEAD}#include "framework/transformers/arguments/optim_arguments.h"\n#include "framework/transformers/arguments/trl_config.h"\n\n'
+        f'{HEAD}#include "framework/transformers/arguments/optim_arguments.h"\n#include "framework/transformers/arguments/trl_earlier_fields.h"\n\n'
         f'namespace memtape::transformers {{\nnamespace {{\n'
         f"{words}constexpr Argument kNeutralFields[] = {{\n{own}}};\nconstexpr TrlField kNeutralTrlFields[] = {{\n{trl}}};\n"
+        f"constexpr EarlierTrlField kNeutralEarlierTrlFields[] = {{\n{earlier}}};\n"
         f"constexpr Optim kOptims[] = {{\n{optims}}};\n"
         "}  // namespace\n}  // namespace memtape::transformers\n\nnamespace memtape::data {\n\n"
         "std::span<const transformers::Argument> neutral_training_arguments() { return transformers::kNeutralFields; }\n"
         "std::span<const transformers::TrlField> neutral_trl_fields() { return transformers::kNeutralTrlFields; }\n"
+        "std::span<const transformers::EarlierTrlField> neutral_earlier_trl_fields() { return transformers::kNeutralEarlierTrlFields; }\n"
         "std::span<const transformers::Optim> optims() { return transformers::kOptims; }\n\n"
         "}  // namespace memtape::data\n"
     )

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is assumed of a batch of a model with images, where it is answered as one of text.
+// What no bound holds of a batch of a model with images, where it is answered as one of text.
 #pragma once
 
 #include <string_view>
 
 namespace memtape::family {
-
-inline constexpr std::string_view kImagesLeftOut =
-    "batches are taken to be text alone: images add what their tower holds";
 
 /// ms-swift 2 (ms-swift#2228; swift/llm/utils/template.py, _Qwen2VLTemplateMixin._encode): --max_length cuts
 /// the text, and the tokens of images take the places of theirs behind that.

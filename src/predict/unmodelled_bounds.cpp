@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "family/images_left_out.h"
-#include "workload/loads_in_threads.h"
 #include "workload/train_recipe.h"
 
 namespace memtape {
@@ -27,20 +26,9 @@ void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const Rank
                                count));
 }
 
-namespace {
-
-bool leaves_images_out(const TrainRecipe& recipe) {
-  const auto is_said = [](const std::vector<std::string>& said) {
-    return std::ranges::find(said, family::kImagesLeftOut) != said.end();
-  };
-  return is_said(recipe.assumed) || is_said(recipe.not_modelled);
-}
-
-}  // namespace
-
 void open_by_not_bounded(Bounds& bounds, const TrainRecipe& recipe, const DeviceSetup& device) {
   std::vector<std::string> causes = recipe.not_bounded;
-  if (!leaves_images_out(recipe)) std::erase(causes, family::kImagesNotCut);
+  if (!recipe.leaves_images_out) std::erase(causes, family::kImagesNotCut);
   // flash_attn (2.8, csrc/flash_attn/flash_api.cpp, mha_fwd): "only supports Ampere GPUs or newer".
   constexpr int kAmpere = 80;
   if (recipe.names_attention && recipe.attention == AttentionChoice::flash && device.gpu &&
@@ -70,7 +58,7 @@ std::int64_t patches_of_token(const Config& config, const Config& vision, std::i
 
 void widen_by_images(Bounds& bounds, const Config& config, const TrainRecipe& recipe) {
   const Config vision = config.object("vision_config");
-  if (!leaves_images_out(recipe) || vision.keys().empty()) return;
+  if (!recipe.leaves_images_out || vision.keys().empty()) return;
   // In one layer queries, keys, values, their product, the norms and the MLP's inner states; of
   // attention without a kernel for its mask the scores in float32, with the mask and normalized.
   constexpr std::int64_t kStatesOfLayer = 8, kInnerStates = 3, kScores = 3;
@@ -107,8 +95,7 @@ void widen_by_replicas(Bounds& bounds, const TrainRecipe& recipe, const RankRepo
 }
 
 void widen_by_loading(Bounds& bounds, const TrainRecipe& recipe, std::int64_t parameters) {
-  const auto& said = recipe.assumed;
-  if (std::ranges::find(said, kWeightsComeInThreads) == said.end()) return;
+  if (!recipe.loads_in_threads) return;
   const Bytes whole = bytes_of(DType::bfloat16, parameters);
   if (whole <= bounds.high_bytes) return;
   bounds.high_bytes = whole;

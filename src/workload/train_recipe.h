@@ -87,6 +87,9 @@ struct TrainRecipe {
   std::optional<std::int64_t> scored_tokens;
   EvaluationRecipe evaluation;
   bool loads_on_host = false;  ///< before it is cut over GPUs
+  /// Threads may bring all weights in 16 bits before the first is packed.
+  bool loads_in_threads = false;
+  bool leaves_images_out = false;  ///< of a model with a tower, whose batches are taken to be text
   ProgramRecipe program;
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;

@@ -21,7 +21,6 @@
 #include "framework/transformers/unrecorded.h"
 #include "model/stored_dtype.h"
 #include "release/trainer_changes.h"
-#include "workload/loads_in_threads.h"
 
 namespace memtape::transformers {
 namespace {
@@ -73,11 +72,16 @@ void pass_over_bits_of_packed(const Config& config, TrainRecipe& recipe) {
 }
 
 /// axolotl's quantization of experts has them one by one, as it found.
-bool comes_in_threads(const Config& config, const TrainRecipe& recipe) {
+void note_threads(const Config& config, TrainRecipe& recipe) {
   const bool is_packed = !config.object("quantization_config").keys().empty();
-  return recipe.quantization && !is_packed && !trainer_of(recipe).quantize_moe_experts &&
-         recipe.release.has(changes::kLoadsInThreads) &&
-         !recipe.release.has(changes::kQuantizesInOrder);
+  recipe.loads_in_threads = recipe.quantization && !is_packed &&
+                            !trainer_of(recipe).quantize_moe_experts &&
+                            recipe.release.has(changes::kLoadsInThreads) &&
+                            !recipe.release.has(changes::kQuantizesInOrder);
+  if (recipe.loads_in_threads)
+    recipe.assumed.emplace_back(
+        "threads of transformers 5.0 to 5.3 may bring all weights in 16 bits before bitsandbytes "
+        "has packed them (HF_DEACTIVATE_ASYNC_LOAD=1 loads one after the other)");
 }
 
 TrainRecipe settle(TrainRecipe recipe, const Config& config) {
@@ -101,7 +105,7 @@ TrainRecipe settle(TrainRecipe recipe, const Config& config) {
     trainer_of(recipe).lora_kernels = {};
   }
   note_unrecorded(recipe);
-  if (comes_in_threads(config, recipe)) recipe.assumed.emplace_back(kWeightsComeInThreads);
+  note_threads(config, recipe);
   if (!recipe.weights) recipe.weights = loaded_dtype(config);
   settle_one_process(recipe);
   return recipe;

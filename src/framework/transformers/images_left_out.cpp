@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "family/images_left_out.h"
 #include "framework/torch/freeze.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/trainer_recipe.h"
@@ -18,7 +17,9 @@ void leave_images_out(TrainRecipe& recipe) {
   }
   // Cut parameters have not been laid beside a run of such a model.
   const bool cuts = trainer_of(recipe).fsdp || runs_deepspeed(recipe);
-  (cuts ? recipe.not_modelled : recipe.assumed).emplace_back(family::kImagesLeftOut);
+  recipe.leaves_images_out = true;
+  (cuts ? recipe.not_modelled : recipe.assumed)
+      .emplace_back("batches are taken to be text alone: images add what their tower holds");
 }
 
 }  // namespace memtape::transformers

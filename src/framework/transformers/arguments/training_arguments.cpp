@@ -195,12 +195,6 @@ Result<void> set_fused_lora(const Said& said, TrainRecipe& recipe) {
 
 constexpr std::string_view kAxolotl = "axolotl/utils/schemas/config.py";
 
-/// SchedulerType (trainer_utils.py).
-constexpr auto kSchedulerTypes = std::to_array<std::string_view>(
-    {"linear", "cosine", "cosine_with_restarts", "polynomial", "constant", "constant_with_warmup",
-     "inverse_sqrt", "reduce_lr_on_plateau", "cosine_with_min_lr", "cosine_warmup_with_min_lr",
-     "warmup_stable_decay", "greedy"});
-
 /// INTEGRATION_TO_CALLBACK (integrations/integration_utils.py), by itself or in a list.
 Result<void> check_report_to(const Said& said, TrainRecipe&) {
   constexpr std::array<std::string_view, 16> kTrackers{
@@ -293,7 +287,6 @@ constexpr auto kTrainerFields = std::to_array<Argument>({
     by("memtape", field("--eval_samples", Whole{}, {}, to_evaluation<&EvaluationRecipe::samples>)),
 
     field("--use_cache", OnOff{}, "false", to_trainer<&TrainerRecipe::use_cache>),
-    field("--lr_scheduler_type", option::Choice{kSchedulerTypes}, "linear", pass),
     field("--report_to", Text{}, "none", check_report_to),
     field("--accelerator_config", Text{}, {}, set_accelerator_config),
 });

@@ -206,12 +206,7 @@ const TrlConfig kCpo{TrlTrainer::cpo, "cpo", "CPOConfig", begin_with_length<&Tra
 const TrlConfig kOrpo{TrlTrainer::orpo, "orpo", "ORPOConfig", begin_orpo, &kCpo};
 
 std::span<const TrlField> trl_fields() {
-  static const std::vector<TrlField> all = [] {
-    const auto neutral = data::neutral_trl_fields();
-    std::vector<TrlField> fields(kTrlFields.begin(), kTrlFields.end());
-    fields.insert(fields.end(), neutral.begin(), neutral.end());
-    return fields;
-  }();
+  static const auto all = joined<TrlField>(kTrlFields, data::neutral_trl_fields());
   return all;
 }
 

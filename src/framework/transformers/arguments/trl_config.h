@@ -26,6 +26,14 @@ struct TrlField {
   Argument argument;
 };
 
+/// The rows that have an effect, and those of data/arguments behind them.
+template <class Row>
+std::vector<Row> joined(std::span<const Row> modelled, std::span<const Row> neutral) {
+  std::vector<Row> all(modelled.begin(), modelled.end());
+  all.insert(all.end(), neutral.begin(), neutral.end());
+  return all;
+}
+
 struct TrlConfig {
   TrlTrainer which;
   std::string_view trainer;               ///< the name for --trainer: "dpo"

@@ -23,3 +23,10 @@ struct EarlierTrlField {
 std::span<const EarlierTrlField> earlier_trl_fields();
 
 }  // namespace memtape::transformers
+
+namespace memtape::data {
+
+/// data/arguments/trl_earlier.txt.
+std::span<const transformers::EarlierTrlField> neutral_earlier_trl_fields();
+
+}  // namespace memtape::data
