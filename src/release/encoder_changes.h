@@ -151,4 +151,11 @@ inline constexpr Change kDebertaAddsEmbeddingsOutOfPlace{
     "of the words. They are not in 4.48.3.",
     "models/deberta_v2/modeling_deberta_v2.py:DebertaV2Embeddings.forward"};
 
+inline constexpr Change kRotaryBertMakesTokenTypes{
+    Package::transformers,
+    {5, 17, 0},
+    "Nomic's and Jina's embeddings make zeros for the types of tokens that nobody gives; before, "
+    "they gathered them from a buffer, once for all rows. They do in 5.16.1.",
+    "models/nomic_bert/modeling_nomic_bert.py:NomicBertEmbeddings.forward"};
+
 }  // namespace memtape::changes

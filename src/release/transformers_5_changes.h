@@ -173,6 +173,13 @@ inline constexpr Change kLatentIsCached{
     "of keys; before, it expanded first, rotated and joined the keys by torch.cat.",
     "models/deepseek_v3/modeling_deepseek_v3.py:DeepseekV3Attention.forward"};
 
+inline constexpr Change kBalancesLayerByLayer{
+    Package::transformers,
+    {5, 16, 0},
+    "The loss that balances experts adds counts up layer by layer; before, it joined the routers' "
+    "logits of all layers and made a mask of every expert for all their tokens. It does in 5.15.1.",
+    "models/mixtral/modeling_mixtral.py:load_balancing_loss_func"};
+
 inline constexpr Change kPixtralHasFrequencies{
     Package::transformers,
     {5, 17, 0},

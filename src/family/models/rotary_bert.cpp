@@ -17,6 +17,7 @@
 #include "family/parts/position_ids.h"
 #include "family/parts/roberta_head.h"
 #include "ghost/ops/creation.h"
+#include "release/encoder_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -70,9 +71,15 @@ class RotaryBertEmbeddings : public nn::Module<RotaryBertEmbeddings> {
 
   void init_weights() const { position_ids_.init_weights(); }
 
-  Tensor forward(const Tensor& input_ids) {
+  Tensor forward(const Tensor& input_ids, const Tensor& position_ids) {
     Tensor embeddings = word_embeddings(input_ids);
-    const Tensor token_type_ids = ghost::zeros(input_ids.sizes(), DType::int64);
+    Tensor buffered_token_type_ids, token_type_ids;
+    if (ghost::has(changes::kRotaryBertMakesTokenTypes)) {
+      token_type_ids = ghost::zeros(input_ids.sizes(), DType::int64);
+    } else {
+      buffered_token_type_ids = gather_token_types(token_type_ids_, position_ids);
+      token_type_ids = buffered_token_type_ids.expand(input_ids.sizes());
+    }
     const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
     embeddings = embeddings.add(token_type_embeddings);
     embeddings = layer_norm_(embeddings);
@@ -105,7 +112,7 @@ class GteEmbeddings : public nn::Module<GteEmbeddings> {
 
   void init_weights() const {}
 
-  Tensor forward(const Tensor& input_ids) {
+  Tensor forward(const Tensor& input_ids, const Tensor&) {
     Tensor embeddings = word_embeddings(input_ids);
     Tensor token_type_ids;
     if (token_type_embeddings_) {
@@ -228,7 +235,7 @@ class RotaryBertModel : public nn::Module<RotaryBertModel<Mlp, Embeddings>> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor position_ids = ghost::arange(input_ids.size(1), DType::int64).unsqueeze(0);
-    const Tensor embedding_output = embeddings(input_ids);
+    const Tensor embedding_output = embeddings(input_ids, position_ids);
     const Tensor attention_mask = create_bidirectional_mask(
         {.attention = attention_, .attention_mask = given_mask}, embedding_output);
     Tensor hidden_states = embedding_output;

@@ -4,9 +4,12 @@
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/copies.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "release/transformers_5_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -57,10 +60,49 @@ Tensor over(const Tensor& sum, const Tensor& total_rows) {
   return total_rows.defined() ? sum.div(total_rows) : sum.div(2.0);
 }
 
+/// The mask [batch, sequence] as a tensor of `sizes`, whose rows are all tokens of all layers.
+Tensor spread(const Tensor& attention_mask, std::int64_t layers, const Dims& sizes) {
+  Tensor view = attention_mask.unsqueeze(0);
+  Dims wanted{layers, attention_mask.size(0), attention_mask.size(1)};
+  for (int d = 1; d < sizes.rank(); ++d) {
+    view = view.unsqueeze(-1);
+    wanted.push_back(sizes[d]);
+  }
+  return view.expand(wanted).reshape(sizes);
+}
+
+/// Before kBalancesLayerByLayer: all layers' rows at once, with a mask of each expert.
+Tensor loss_of_all_layers(const std::vector<Tensor>& gate_logits, std::int64_t num_experts,
+                          std::int64_t top_k, const Tensor& attention_mask) {
+  const Tensor concatenated_gate_logits = ghost::cat(gate_logits, 0);
+  const Tensor routing_weights =
+      ghost::softmax(concatenated_gate_logits, ghost::reduction_dtype(concatenated_gate_logits));
+  const ghost::ValuesAndIndices selected_experts = ghost::topk(routing_weights, top_k);
+  const Tensor expert_mask = ghost::one_hot(selected_experts.second, num_experts);
+  Tensor tokens_per_expert, router_prob_per_expert, expert_attention_mask, router_attention_mask;
+  if (attention_mask.defined()) {
+    const auto layers = static_cast<std::int64_t>(gate_logits.size());
+    expert_attention_mask = spread(attention_mask, layers, expert_mask.sizes());
+    tokens_per_expert =
+        expert_mask.to_float().mul(expert_attention_mask).sum(0).div(expert_attention_mask.sum(0));
+    router_attention_mask = spread(attention_mask, layers, routing_weights.sizes());
+    router_prob_per_expert =
+        routing_weights.mul(router_attention_mask).sum(0).div(router_attention_mask.sum(0));
+  } else {
+    tokens_per_expert = expert_mask.to_float().mean(0);
+    router_prob_per_expert = routing_weights.mean(0);
+  }
+  const Tensor overall_loss =
+      ghost::sum_all(tokens_per_expert.mul(router_prob_per_expert.unsqueeze(0)));
+  return overall_loss.mul(2.0);
+}
+
 }  // namespace
 
 Tensor load_balancing_loss(const std::vector<Tensor>& gate_logits, std::int64_t num_experts,
                            std::int64_t top_k, const Tensor& attention_mask) {
+  if (!ghost::has(changes::kBalancesLayerByLayer))
+    return loss_of_all_layers(gate_logits, num_experts, top_k, attention_mask);
   Sums sums{.tokens_per_expert = ghost::zeros({num_experts}, DType::float32),
             .router_prob = ghost::zeros({num_experts}, DType::float32),
             .total_rows = {}};
