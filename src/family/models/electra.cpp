@@ -46,8 +46,8 @@ class ElectraModel : public nn::Module<ElectraModel> {
     if (embeddings_project_) embedding_output = (*embeddings_project_)(embedding_output);
     if (shares_masks) mask = encoder_mask(attention_, given_mask, embedding_output);
     Tensor hidden_states = embedding_output;
-    for (BertLayer& layer_module : *layer_)
-      hidden_states = layer_module(hidden_states, mask.extended);
+    for (BertLayer& layer_module : *layer_)  // its encoder is not told of cache_position
+      hidden_states = layer_module(hidden_states, mask.extended, Tensor());
     return hidden_states;
   }
 

@@ -136,7 +136,8 @@ BertLayer::BertLayer(const nn::Scope& scope, const BertConfig& c)
       intermediate_(scope / "intermediate", c),
       output_(scope / "output", c.intermediate_size, c) {}
 
-Tensor BertLayer::forward(const Tensor& hidden_states, const Tensor& attention_mask) {
+Tensor BertLayer::forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                          const Tensor& /*cache_position*/) {
   const Tensor attention_output = attention_(hidden_states, attention_mask);
   if (weights_taker_ && ghost::has(changes::kEncodersReturnWeights) &&
       !ghost::has(changes::kEncodersCallTheInterface))

@@ -89,7 +89,9 @@ class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
   static constexpr bool kTakesTensorsByPosition = true;
 
   BertLayer(const nn::Scope& scope, const BertConfig& config);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+  /// `cache_position`, if there is any, is for layers of decoders.
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const Tensor& cache_position);
   /// Where forward puts the attention weights that it returns beside the hidden states; null while
   /// nobody takes them, as when backward runs a layer again.
   void return_weights_to(Tensor* taker) { weights_taker_ = taker; }
@@ -162,8 +164,8 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask,
                  const std::function<void(const Tensor&)>& pool = {}) {
     if (!given_mask.defined()) look_for_padding_before_5(input_ids);
-    Tensor cache_position;
-    if constexpr (std::is_same_v<Layer, BertLayer>) cache_position = cache_positions_of(input_ids);
+    constexpr bool kCounts = std::is_same_v<Layer, BertLayer>;
+    const Tensor cache_position = kCounts ? cache_positions_of(input_ids) : Tensor();
     const Tensor embedding_output = embeddings(input_ids);
     const EncoderMask mask = mask_of(given_mask, embedding_output);
     const Tensor& attention_mask = mask.extended;
@@ -173,7 +175,10 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
       Tensor weights;
       if constexpr (requires { layer_module.return_weights_to(&weights); })
         layer_module.return_weights_to(&weights);
-      hidden_states = layer_module(hidden_states, attention_mask);
+      if constexpr (kCounts)
+        hidden_states = layer_module(hidden_states, attention_mask, cache_position);
+      else
+        hidden_states = layer_module(hidden_states, attention_mask);
       if constexpr (requires { layer_module.return_weights_to(nullptr); })
         layer_module.return_weights_to(nullptr);
       weights_of_last = std::move(weights);
