@@ -4,6 +4,8 @@ import time
 
 import numpy
 import torch
+import triton
+from triton import language
 
 failures = []
 
@@ -61,6 +63,8 @@ def of_a_shape():
     numbers = [torch.tensor(2, device="cuda"), torch.tensor(3, device="cuda")]
     made = (torch.tensor(numbers).tolist(), torch.tensor([numbers, numbers], device="cuda").tolist(), ones.new_tensor(numbers).tolist())
     expect("made of tensors in lists", made, ([2, 3], [[2, 3], [2, 3]], [2, 3]))
+    joined = torch.cat([torch.tensor([], device="cuda"), unknown])
+    expect("nothing, and what nobody knows", (joined.shape[0], torch.cat([torch.tensor([], device="cuda"), ones]).sum().item()), (64, 64))
     buffer = torch.empty(10 << 20, dtype=torch.int32, device="cuda")
     began = time.perf_counter()
     for _ in range(100):  # what a benchmark does to empty a cache
@@ -150,6 +154,35 @@ def of_own_kinds():
     expect("by their functions", (torch.stack([Boxed(), Boxed()]), torch.cat((Boxed(),)), torch.sum(Boxed())), ("stacked", "joined", "summed"))
 
 
+def numbers_that_divide():
+    """Python divides by no zero, and a device would have given some number."""
+    unknown = (torch.randn(64, 4096, device="cuda") @ torch.randn(4096, 8, device="cuda")).sum()
+    shares = []
+    for _ in range(20):  # Python comes to call float() in another way
+        share = 6.0
+        share /= float(unknown)
+        shares.append(share + 3 / unknown.item() + 8 // int(unknown))
+    expect("divided by what nobody knows", shares, [17.0] * 20)
+    expect("read, and not divided by at once", (float(unknown), abs(unknown.item()) / 2), (0.0, 0.0))
+    try:
+        expect("divided by a zero that is known", 1 / torch.zeros(1, device="cuda").item(), None)
+    except ZeroDivisionError:
+        pass
+
+
+def autotuned():
+    """Triton compiles and times its first configuration alone, and takes what a benchmark takes."""
+    _doubled[lambda meta: (1000 // meta["SIZE"] + 1,)](torch.randn(1000, device="cuda"), 1000)
+    expect("configurations that were timed", [times[0] for times in _doubled.configs_timings.values()], [1.0, float("inf"), float("inf")])
+
+
+@triton.autotune([triton.Config({"SIZE": size}) for size in (128, 256, 512)], key=["count"])
+@triton.jit
+def _doubled(numbers, count, SIZE: language.constexpr):
+    at = language.program_id(0) * SIZE + language.arange(0, SIZE)
+    language.store(numbers + at, 2 * language.load(numbers + at, mask=at < count), mask=at < count)
+
+
 def inventions():
     scores = torch.randn(64, 128, device="cuda") @ torch.randn(128, 16, device="cuda")
     chosen = torch.topk(scores, 2, -1)[1]
@@ -212,8 +245,8 @@ def without_cusolver_and_its_kind():
     expect("edges", (edges.coalesce().values().shape[0], wide.grad.shape[0]), (3, 3))
 
 
-for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, numbers_drawn_again, in_place, modes, of_own_kinds, inventions, compiled,
-                without_cusolver_and_its_kind):
+for program in (ids_and_masks, masks_of_unknown_tensors, of_a_shape, numbers_drawn_again, in_place, modes, of_own_kinds, numbers_that_divide,
+                autotuned, inventions, compiled, without_cusolver_and_its_kind):
     program()
 print("\n".join(failures) or "all as a device has it")
 raise SystemExit(1 if failures else 0)

@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 
-from . import cudnn, history, host_models, native, rejections, settings, stacks, step_tape
+from . import autotuning, cudnn, history, host_models, native, rejections, settings, stacks, step_tape
 from .peaks import MEASURES, Peaks
 from .phases import Phases
 from .reads import Reads
@@ -246,6 +246,7 @@ def begin(torch):
         Session(torch)
         return
     cudnn.leave_out(torch)
+    autotuning.end_at_first()
     if settings.SOLO:
         from . import solo
         solo.install(torch)

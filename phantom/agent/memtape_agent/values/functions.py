@@ -7,7 +7,7 @@ as the function, since that is what torch.NAME is.
 """
 import functools
 
-from . import names
+from . import divisors, names
 
 
 def follow_all(torch, rules):
@@ -40,6 +40,7 @@ def _plan(rules):
     yield names.COMPARED, rules.compared
     yield names.BOUNDED, rules.bounded
     yield ["resize_"], rules.resized
+    yield divisors.READ, lambda name, real: divisors.number(rules, real)
     yield ["_foreach_add_"], rules.steps
     yield names.FALSE, lambda name, real: rules.truth(name, real, False)
     yield names.TRUE, lambda name, real: rules.truth(name, real, True)
