@@ -188,7 +188,7 @@ class Rules:
             out = real(*args, **kwargs)
             if type(out) is Tensor:
                 limit = most(out.dtype)
-                if limit is None or not out.is_cuda or out.numel() > limit or is_unknown(args):
+                if limit is None or out.numel() > limit or not out.is_cuda or is_unknown(args):
                     return out
             elif not isinstance(out, (tuple, list)):
                 return out
@@ -224,7 +224,7 @@ class Rules:
             out = real(*args, **kwargs)
             if type(out) is Tensor:
                 limit = most(out.dtype)
-                if limit is not None and out.is_cuda and out.numel() <= limit and out is not args[0] and not self._is_unknown(args):
+                if limit is not None and out.numel() <= limit and out.is_cuda and out is not args[0] and not self._is_unknown(args):
                     self.guarded(name, (out,), converted, args[0], out)
             return out
         return call
