@@ -4,6 +4,7 @@ import time
 
 import numpy
 import torch
+import torch.fx.experimental.symbolic_shapes
 import triton
 from triton import language
 
@@ -164,6 +165,9 @@ def numbers_that_divide():
         shares.append(share + 3 / unknown.item() + 8 // int(unknown))
     expect("divided by what nobody knows", shares, [17.0] * 20)
     expect("read, and not divided by at once", (float(unknown), abs(unknown.item()) / 2), (0.0, 0.0))
+    symbols = torch._subclasses.FakeTensorMode(shape_env=torch.fx.experimental.symbolic_shapes.ShapeEnv(), allow_non_fake_inputs=True)
+    with symbols:
+        expect("a symbol", type(2 / torch.ones(1, device="cuda").item()).__name__, "SymFloat")
     try:
         expect("divided by a zero that is known", 1 / torch.zeros(1, device="cuda").item(), None)
     except ZeroDivisionError:
