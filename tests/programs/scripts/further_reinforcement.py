@@ -4,6 +4,7 @@ import sys
 
 import sb3_contrib
 
-policy, kept = {"QRDQN": ("MlpPolicy", {"learning_starts": 32}), "RecurrentPPO": ("MlpLstmPolicy", {"n_steps": 64})}[sys.argv[1]]
+policy, kept = {"QRDQN": ("MlpPolicy", {"learning_starts": 32}), "RecurrentPPO": ("MlpLstmPolicy", {"n_steps": 64}),
+                "TRPO": ("MlpPolicy", {"n_steps": 64})}[sys.argv[1]]
 model = getattr(sb3_contrib, sys.argv[1])(policy, "CartPole-v1", device="cuda", seed=1, **kept)
 model.learn(128)
