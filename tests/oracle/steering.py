@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """steering.py: what a program's control flow depends on has its value, as a device would have it. Run by memtape run."""
+import math
 import time
 
 import numpy
@@ -164,7 +165,10 @@ def numbers_that_divide():
         share /= float(unknown)
         shares.append(share + 3 / unknown.item() + 8 // int(unknown))
     expect("divided by what nobody knows", shares, [17.0] * 20)
-    expect("read, and not divided by at once", (float(unknown), abs(unknown.item()) / 2), (0.0, 0.0))
+    root = math.sqrt(unknown)
+    half = unknown.item() / 2
+    expect("divided by under a name", (5 / root, root), (5.0, 1.0))
+    expect("read, and not divided by", (float(unknown), half), (0.0, 0.0))
     symbols = torch._subclasses.FakeTensorMode(shape_env=torch.fx.experimental.symbolic_shapes.ShapeEnv(), allow_non_fake_inputs=True)
     with symbols:
         expect("a symbol", type(2 / torch.ones(1, device="cuda").item()).__name__, "SymFloat")
