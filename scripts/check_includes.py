@@ -23,6 +23,7 @@ BUILDS_ON = {  # a framework that another is made of
                                "framework/torch_tp"},  # the plan that loading counts by
     "framework/torch_tp": {"framework/fsdp2"},
     "framework/torch_cp": {"framework/fsdp2"},
+    "framework/torchtune": {"framework/transformers"},  # bitsandbytes and torchao
     "framework/torchtitan": {"framework/ddp", "framework/fsdp2", "framework/torch_tp", "framework/torch_cp", "framework/torch_pp"},
 }
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<([^>]+)>", re.MULTILINE)

@@ -43,13 +43,17 @@ extern const Dialect kDialect;
 namespace torchtitan {
 extern const Dialect kDialect;
 }
+namespace torchtune {
+extern const Dialect kDialect;
+}
 
 namespace {
 
 constexpr std::array kDialects{&torch::kDialect,    &transformers::kDialect, &ddp::kDialect,
                                &fsdp1::kDialect,    &fsdp2::kDialect,        &deepspeed::kDialect,
                                &torch_tp::kDialect, &torch_pp::kDialect,     &torch_cp::kDialect,
-                               &litgpt::kDialect,   &megatron::kDialect,     &torchtitan::kDialect};
+                               &litgpt::kDialect,   &megatron::kDialect,     &torchtitan::kDialect,
+                               &torchtune::kDialect};
 
 constexpr auto kFrameworks = [] {
   std::array<const Framework*, kDialects.size()> found{};
