@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchtune (0.6): `tune run [torchrun's flags] RECIPE --config cfg.yaml [key=value ...]`, of the
 // full and LoRA recipes on one GPU and over fully_shard (training/_distributed.py, shard_model).
-// Its models are its own modules; memtape answers for transformers' of the same shape in the plain
-// loop, and says so.
+// Llama and Mistral on one GPU are torchtune's own modules (src/framework/torchtune); for the rest
+// memtape answers with transformers' of the same shape in the plain loop, and says so.
 #include <algorithm>
 #include <array>
 
@@ -16,13 +16,8 @@
 namespace memtape::launch {
 namespace {
 
-/// The recipes that are modelled.
-std::vector<std::string_view> known_recipes() {
-  std::vector<std::string_view> names;
-  for (const Word& recipe : data::torchtune_recipes())
-    if (recipe.ours == "modelled") names.push_back(recipe.theirs);
-  return names;
-}
+/// Builders whose decoders are modelled as torchtune's own.
+constexpr auto kOwnModels = std::to_array<std::string_view>({"llama", "mistral", "smollm"});
 
 /// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
 Result<void> override_with(const std::string& word, YamlNode& config) {
@@ -31,20 +26,17 @@ Result<void> override_with(const std::string& word, YamlNode& config) {
     return bad_input(fmt::format("unexpected word {}", word), "tune run", "key=value");
   Result<YamlNode> value = read_yaml_mapping("v: " + word.substr(equals + 1), word);
   if (!value) return tl::unexpected(value.error());
-  config.set_at(word.substr(0, equals), std::move(value->children.front()));
+  std::string key = word.substr(0, equals);
+  if (const YamlNode* part = config.find(key); part && part->find("_component_"))
+    if (value->children.front().kind == YamlNode::Kind::scalar) key += "._component_";
+  config.set_at(key, std::move(value->children.front()));
   return {};
 }
 
-/// model: {_component_: torchtune.models.llama3_1.lora_llama3_1_8b, ...}: the last part.
-std::string component_of(const Settings& settings, std::string_view name) {
-  const GivenSetting* setting = settings.find(name);
-  const YamlNode* component = setting ? setting->value.find("_component_") : nullptr;
-  return component ? component->text.substr(component->text.rfind('.') + 1) : std::string();
-}
-
-void add_model_of_builder(Reading& reading) {
+/// torchtune.models.llama3_1.lora_llama3_1_8b: its last part builds the model.
+void add_model_of_builder(Reading& reading, std::string name) {
   Settings& settings = reading.settings;
-  std::string name = component_of(settings, "model");
+  name.erase(0, name.rfind('.') + 1);
   if (name.empty())
     return settings.fail(
         bad_input("no model is named", "tune run", "model._component_: torchtune.models...."));
@@ -69,21 +61,22 @@ void add_lora_modules(Reading& reading) {
   reading.add_options("lora");
   reading.translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
   if (settings.on("model.use_dora"))
-    settings.fail(*settings.find("model.use_dora"), "DoRA is not modelled in the plain loop",
-                  "false");
+    settings.fail(*settings.find("model.use_dora"), "DoRA is not modelled", "false");
 }
 
-void add_torchtune_optimizer(Reading& reading) {
-  Settings& settings = reading.settings;
-  const std::string name = component_of(settings, "optimizer");
-  const std::string_view ours = meaning_of(name, data::torch_optimizers());
-  const GivenSetting* where = settings.find("optimizer");
-  if (ours.empty())
-    return settings.fail(unsupported(fmt::format("the optimizer {} is not modelled", name),
-                                     where ? where->where : std::string("tune run"),
-                                     "torch.optim.AdamW"));
-  reading.translation.add("optimizer", ours);
-  if (settings.on("optimizer.fused")) reading.translation.add("optimizer-impl", "fused");
+/// A class of torch.optim, or one that only torchtune's own modules are modelled with.
+void add_torchtune_optimizer(Reading& reading, JsonObject* own) {
+  const std::string path = reading.settings.text("optimizer._component_").value_or("");
+  const std::string_view ours =
+      meaning_of(path.substr(path.rfind('.') + 1), data::torch_optimizers());
+  if (reading.settings.on("optimizer.fused")) reading.translation.add("optimizer-impl", "fused");
+  if (path.starts_with("torch.optim.") && !ours.empty())
+    reading.translation.add("optimizer", ours);
+  else if (own)
+    own->add("optimizer", path);
+  else
+    reading.settings.fail(unsupported(fmt::format("the optimizer {} is not modelled", path),
+                                      "tune run", "torch.optim.AdamW"));
 }
 
 struct TorchtuneWords {
@@ -112,11 +105,11 @@ Result<TorchtuneWords> read_recipe(const LaunchCommand& command) {
                      "tune run RECIPE --config cfg.yaml");
   const std::string_view recipe = meaning_of(words.recipe, data::torchtune_recipes());
   if (recipe == "modelled") return words;
-  if (!recipe.empty())
-    return unsupported(fmt::format("the recipe {} is not modelled", words.recipe), "tune run",
-                       suggestion("", known_recipes()));
-  return bad_input(fmt::format("unknown recipe {}", words.recipe), "tune run",
-                   suggestion(words.recipe, known_recipes()));
+  const std::string hint = suggestion(words.recipe, words_of(data::torchtune_recipes()));
+  if (recipe.empty())
+    return bad_input(fmt::format("unknown recipe {}", words.recipe), "tune run", hint);
+  return unsupported(fmt::format("the recipe {} is not modelled", words.recipe), "tune run",
+                     "full_finetune_single_device");
 }
 
 /// shard_model: layer by layer, and the root, which is not resharded after its forward.
@@ -136,23 +129,24 @@ void add_torchtune_sharding(Reading& reading) {
   else if (replicas > 1)
     settings.fail(*settings.find("data_parallel_replicate_dim"),
                   fmt::format("{} GPUs do not divide by it", gpus), "a divisor of the GPUs");
-  reading.translation.add("framework", "fsdp2");
   reading.translation.add("strategy", strategy.text());
 }
 
-/// A plain loop on one GPU, in which each parameter may have an optimizer of its own that steps in
-/// backward (optimizer_in_bwd of full_finetune_single_device.py).
-void add_single_device(Reading& reading) {
+/// transformers' model in the place of torchtune's.
+void add_plain_program(Reading& reading, const TorchtuneWords& words) {
   Settings& settings = reading.settings;
-  reading.translation.add("framework", "torch");
-  if (!settings.on("optimizer_in_bwd")) return;
-  reading.translation.add("strategy", R"({"optimizer_in_backward": true})");
-  const GivenSetting& in_backward = *settings.find("optimizer_in_bwd");
-  if (settings.says("clip_grad_norm"))
-    settings.fail(in_backward, "torchtune does not clip then", "clip_grad_norm: null");
-  if (settings.whole("gradient_accumulation_steps").value_or(1) > 1)
-    settings.fail(in_backward, "torchtune does not accumulate gradients then",
-                  "gradient_accumulation_steps: 1");
+  add_torchtune_optimizer(reading, nullptr);
+  reading.translation.add("framework", words.recipe.ends_with("_distributed") ? "fsdp2" : "torch");
+  if (words.recipe.ends_with("_distributed"))
+    add_torchtune_sharding(reading);
+  else if (settings.on("optimizer_in_bwd"))
+    reading.translation.add("strategy", R"({"optimizer_in_backward": true})");
+  if (settings.on("enable_activation_offloading"))
+    settings.fail(*settings.find("enable_activation_offloading"), "it is not modelled there",
+                  "false");
+  reading.not_modelled(
+      "torchtune's modules, compiled layers and chunked loss are its own: this is transformers' "
+      "model of that shape in a plain loop");
 }
 
 Result<Settings> read_torchtune(const LaunchCommand& command, const WordStyle&) {
@@ -176,21 +170,24 @@ Result<Settings> read_torchtune(const LaunchCommand& command, const WordStyle&) 
 void say_torchtune(Reading& reading) {
   Settings& settings = reading.settings;
   const Result<TorchtuneWords> words = read_recipe(reading.command);
-  for (const char* part : {"model", "tokenizer", "optimizer"})
+  for (const char* part : {"model", "tokenizer", "optimizer", "dataset", "loss"})
     settings.set_members(part, words->config);
-  if (words->recipe.ends_with("_distributed"))
-    add_torchtune_sharding(reading);
-  else
-    add_single_device(reading);
-  add_model_of_builder(reading);
+  const std::string builder = settings.text("model._component_").value_or("");
+  add_model_of_builder(reading, builder);
+  const bool has_own = std::ranges::any_of(
+      kOwnModels, [&](std::string_view name) { return builder.find(name) != std::string::npos; });
   if (words->recipe.starts_with("lora_")) add_lora_modules(reading);
-  add_torchtune_optimizer(reading);
+  if (has_own && words->recipe.ends_with("_single_device")) {
+    JsonObject strategy = reading.members("own");
+    add_torchtune_optimizer(reading, &strategy);
+    reading.translation.add("framework", "torchtune");
+    reading.translation.add("strategy", strategy.text());
+  } else {
+    add_plain_program(reading, *words);
+  }
   reading.add_options();
   if (settings.on("enable_activation_checkpointing"))
     reading.translation.add("gradient-checkpointing", "full");
-  reading.not_modelled(
-      "torchtune's modules and chunked loss are its own: this is transformers' model of that shape "
-      "in a plain loop");
   if (!settings.find("tokenizer.max_seq_len"))
     reading.warn(
         "tokenizer.max_seq_len is not set: samples decide; --sequence-length before the -- says "
