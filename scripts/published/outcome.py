@@ -26,6 +26,7 @@ KINDS = {
     "program": "A program of its own around the model; its loop is taken to be the framework's.",
     "counter": "The source does not say what was counted.",
     "context": "The context of that card and driver is part of the figure.",
+    "states": "The source does not name the optimizer's package; torchao's makes its states in the first step, which goes higher than those after it.",
     "command": "The launch command is not published; the row's facts are taken and the framework's defaults.",
 }
 ORDER = ("exact", "rounding", "off", "verdict", "wrong verdict", "not answerable", "not modelled", "not a measurement")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of transformers' Trainer and of loops around peft: peft's comparison, ms-swift's examples, transformers' documents."""
-import re
+import json
 
-from .row import NotAnswerable, NotModelled, Plan, need
+from .row import NotAnswerable, NotModelled, Plan, gpu, need
 
 ADAPTERS = {"boft": "BOFT", "loha": "LoHa", "lokr": "LoKr", "prompt": "prompt tuning", "osf": "OSF", "lora-fa_r32": "LoRA-FA", "ia3": "(IA)3",
             "vera": "VeRA", "oft": "OFT", "ln_tuning": "LayerNorm tuning", "randlora": "RandLora", "vblora": "VB-LoRA", "fourierft": "FourierFT",
@@ -46,6 +46,26 @@ def hf_docs(row):
     return Plan(args, "peak_device_bytes", kinds=("counter",))
 
 
+def torchtune_levers(row):
+    """README's table of optimization flags: full_finetune_single_device with each flag on top of those before it; LoRA without optimizers in
+    backward and with torch's AdamW. It came in November 2024, when torchtune 0.4.0 and PyTorch 2.5.1 were the newest."""
+    words = row["id"].split("/")[-1]
+    strategy = {"version": "0.4.0", "packed": True, "compile": True}
+    args = ["train", row["model"], "--framework", "torchtune", "--micro-batch-size", str(row["micro_batch"]), "--sequence-length", str(row["seq_len"]),
+            "--with", "torch==2.5.1,bitsandbytes==0.44.1", *gpu(row)]
+    if "none" not in row["activation_checkpointing"]:
+        args += ["--gradient-checkpointing", "full"]
+        strategy["enable_activation_offloading"] = True
+    if row["lora"]:
+        args += ["--lora-rank", str(row["lora"]["r"]), "--lora-targets", ",".join(row["lora"]["targets"]), "--optimizer-impl", "fused"]
+    elif "plus_" in words:
+        strategy["optimizer_in_bwd"] = True
+    if "8bit" in words:
+        strategy["optimizer"] = "bitsandbytes.optim.AdamW8bit"
+    kinds = ("states",) if "8bit" in words else ()
+    return Plan([*args, "--strategy", json.dumps(strategy)], kinds=kinds)
+
+
 def torchtune(row):
     words = row["id"].lower()
     if row["seq_len"] is None and "init" not in words and "linear" not in words:
@@ -54,10 +74,10 @@ def torchtune(row):
         raise NotModelled("a layer or a model alone")
     if "unpacked" in words:
         raise NotAnswerable("sequence length (texts are not packed to one)")
-    if "act_offload" in words or "plus_" in words:
-        raise NotModelled("offloaded activations under torch.compile")
+    if row["quant"] and "levers" in words:
+        raise NotModelled("torchao's NF4 weights")
     if row["optimizer"] is None or row["activation_checkpointing"] is None:
         raise NotAnswerable(" and ".join(name for name, there in (("optimizer", row["optimizer"]), ("activation checkpointing", row["activation_checkpointing"])) if not there))
-    if re.match("yes", row["compile"] or ""):
-        raise NotModelled("torchtune's compiled layers and chunked loss")
-    raise NotModelled("torchtune's own modules")
+    if "levers" not in words:  # README's other table is of September 2024
+        raise NotModelled("torchtune's models compiled as a whole, before PyTorch 2.5")
+    return torchtune_levers(row)
