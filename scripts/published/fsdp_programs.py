@@ -5,7 +5,7 @@ import json
 from .row import NotAnswerable, NotModelled, Plan, base_model, gpu, need
 
 MODELS = [("Llama-2-7b", "meta-llama/Llama-2-7b-hf"), ("Llama-2-70b", "meta-llama/Llama-2-70b-hf"), ("Llama-2-13b", "meta-llama/Llama-2-13b-hf"),
-          ("Mistral-7B", "mistralai/Mistral-7B-v0.1"), ("Yi-34B", "01-ai/Yi-34B")]
+          ("Mistral-7B-v0.2", "mistralai/Mistral-7B-Instruct-v0.2"), ("Mistral-7B", "mistralai/Mistral-7B-v0.1"), ("Yi-34B", "01-ai/Yi-34B")]
 FSDP_QLORA_RELEASES = "torch==2.4.0,transformers==4.45.0,peft==0.9.0,bitsandbytes==0.43.0"  # of March 2024, or the oldest known
 ALL_LINEAR = ["k_proj", "q_proj", "v_proj", "up_proj", "down_proj", "gate_proj"]  # get_model_lora of train.py
 
