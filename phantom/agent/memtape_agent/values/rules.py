@@ -300,7 +300,7 @@ class Rules:
         def call(*args, **kwargs):
             if own(args):
                 return modes(call, args, *args, **kwargs)
-            kept = self.guarded(name, (), before, args[0]) if self.is_small(args[0]) or args[0].numel() == 0 else None
+            kept = self.guarded(name, (), before, args[0]) if self.is_small(args[0]) else None
             out = real(*args, **kwargs)
             if kept is not None and out.numel() and out.is_contiguous() and self.known.is_whole(out):
                 self.guarded(name, (out,), after, out, kept.clone())
