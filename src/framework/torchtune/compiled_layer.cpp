@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "framework/torchtune/generated_code.h"
+#include "ghost/ops/attention.h"
 #include "ghost/ops/flex_attention.h"
 
 namespace memtape::torchtune {
@@ -89,7 +90,7 @@ Tensor norm_graph(const Tensor& x, const Tensor& scale) {
 struct Heads {
   Tensor q, k, v;
 };
-Heads heads_graph(const DecoderArgs& args, const LayerWeights& w, const Tensor& h) {
+Heads heads_graph(const DecoderArgs& args, const LayerWeights& w, Rows kind, const Tensor& h) {
   const std::int64_t b = h.size(0), s = h.size(1), rows = b * s;
   const DType dtype = h.dtype();
   const ghost::Dims heads{b, s, args.num_heads, args.head_dim};
@@ -97,7 +98,7 @@ Heads heads_graph(const DecoderArgs& args, const LayerWeights& w, const Tensor& 
   {
     const ghost::GradMode no_grad(false);
     Projected of_q = project(w.q, rows, dtype);
-    rope = buffer({b, s, args.head_dim / 2, 2}, DType::float32);
+    if (kind == Rows::packed) rope = buffer({b, s, args.head_dim / 2, 2}, DType::float32);
     Projected of_k = project(w.k, rows, dtype);
     q = buffer(heads, dtype);
     k = buffer(heads, dtype);
@@ -242,14 +243,17 @@ Tensor feed_forward_graph(const LayerWeights& w, const Tensor& attn_out, const T
 
 }  // namespace
 
-Tensor compiled_layer(const DecoderArgs& args, const LayerWeights& weights, const Tensor& x) {
+Tensor compiled_layer(const DecoderArgs& args, const LayerWeights& weights, Rows rows,
+                      const Tensor& x) {
   Tensor attn_out;
   {
     const Tensor h = norm_graph(x, weights.sa_scale);
     Tensor attended;
     {
-      const Heads heads = heads_graph(args, weights, h);
-      attended = ghost::flex_attention(heads.q, heads.k, heads.v);
+      const Heads heads = heads_graph(args, weights, rows, h);
+      attended = rows == Rows::packed ? ghost::flex_attention(heads.q, heads.k, heads.v)
+                                      : ghost::scaled_dot_product_attention(
+                                            heads.q, heads.k, heads.v, {}, {.is_causal = true});
     }
     attn_out = output_graph(weights.o, attended);
   }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TransformerSelfAttentionLayer that torch.compile has compiled over packed rows. Flex attention
+// A TransformerSelfAttentionLayer that torch.compile has compiled. Over packed rows flex attention
 // is kept out of the compiler (modules/attention_utils.py, compile_friendly_flex_attention), which
 // breaks the layer into four graphs: its first norm; queries, keys and values; the output
 // projection; and the rest. Each function here is the code that inductor generates for one of them
-// (PyTorch 2.5).
+// (PyTorch 2.5). Over other rows a layer is one graph, which keeps the same but for the places of
+// the rotation's table.
 #pragma once
+
+#include <cstdint>
 
 #include "framework/torchtune/decoder_args.h"
 #include "ghost/tensor.h"
@@ -24,6 +27,9 @@ struct LayerWeights {
   Tensor sa_scale, mlp_scale;
 };
 
-Tensor compiled_layer(const DecoderArgs& args, const LayerWeights& weights, const Tensor& x);
+enum class Rows : std::uint8_t { packed, of_one_text };
+
+Tensor compiled_layer(const DecoderArgs& args, const LayerWeights& weights, Rows rows,
+                      const Tensor& x);
 
 }  // namespace memtape::torchtune

@@ -186,7 +186,8 @@ LayerWeights TransformerSelfAttentionLayer::weights() const {
 }
 
 Tensor TransformerSelfAttentionLayer::forward(const Tensor& x, const Tensor& input_pos) {
-  if (parts_.levers.compiles) return compiled_layer(parts_.args, weights(), x);
+  const Rows rows = parts_.levers.is_packed ? Rows::packed : Rows::of_one_text;
+  if (parts_.levers.compiles) return compiled_layer(parts_.args, weights(), rows, x);
   Tensor h = sa_norm_(x);
   const Tensor attn_out = attn_(h, input_pos);
   h = attn_out.add(x);

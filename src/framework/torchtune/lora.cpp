@@ -51,8 +51,8 @@ TrainRecipe resolved(TrainRecipe recipe, const Config&) {
   const auto& levers = recipe.own.of<Levers>();
   if (levers.compiles && !levers.is_packed)
     recipe.not_modelled.emplace_back(
-        "layers compiled over rows that are not packed are counted as those over packed rows, "
-        "which flex attention breaks into four graphs");
+        "layers compiled over rows that are not packed are one graph, whose gradients come at its "
+        "end; here they come as from the four graphs over packed rows");
   return recipe;
 }
 
