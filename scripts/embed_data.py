@@ -396,7 +396,7 @@ def published_layouts(path):
         where, framework, model, capability, *sizes, _ = line.split("\t")
         file = rows[rows[model].get("same_as", model)]["file"]
         config = json.loads((path.parent / "models" / file).read_text(encoding="utf-8"))
-        experts = next((config[key] for key in ("num_experts", "n_routed_experts", "num_local_experts") if key in config), 0)
+        experts = next((config[key] for key in ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts") if key in config), 0)
         facts = [capability, config["num_hidden_layers"], config["hidden_size"], experts, *sizes]
         body += f'    {{{text(where)}, {text(framework)}, {text(model)}, {", ".join(map(str, facts))}}},\n'
     return (

@@ -15,9 +15,12 @@ namespace {
 /// Whether `a` keeps all that `b` keeps. Modules that are made again hold buffers of their own, so
 /// that some of them may need more than none of them.
 bool makes_no_more_again(const Candidate& a, const Candidate& b) {
-  const bool b_makes_all =
+  const bool b_makes_layers =
       b.checkpointing != Checkpointing::none && b.checkpointing != Checkpointing::selective;
-  return (a.checkpointing == b.checkpointing && a.modules == b.modules) || b_makes_all;
+  if (b_makes_layers && b.layers_again > 0)
+    return a.checkpointing == Checkpointing::none ||
+           (a.layers_again > 0 && a.layers_again <= b.layers_again);
+  return (a.checkpointing == b.checkpointing && a.modules == b.modules) || b_makes_layers;
 }
 
 /// Micro-batches of which a rank holds something. With virtual stages it starts those of two
@@ -54,7 +57,8 @@ std::string_view option_of(Axis axis) {
                                                          "sharding",
                                                          "offload",
                                                          "optim",
-                                                         "recompute-modules"};
+                                                         "recompute-modules",
+                                                         "recompute-num-layers"};
   return kOptions.at(static_cast<std::size_t>(axis));
 }
 
@@ -115,6 +119,11 @@ std::string in_words(const Candidate& c) {
   if (c.checkpointing != Checkpointing::none)
     add(out,
         c.checkpointing == Checkpointing::selective ? "selective recompute" : "full recompute");
+  if (c.layers_again > 0)
+    out += fmt::format(" of {} layers{}", c.layers_again,
+                       s.vpp > 1  ? " a virtual stage"
+                       : s.pp > 1 ? " a stage"
+                                  : "");
   if (!c.modules.empty()) out += fmt::format(" of {}", fmt::join(split_at_commas(c.modules), ", "));
   return out;
 }

@@ -30,9 +30,10 @@ enum class Axis : std::uint8_t {
   sharding,
   offload,
   optim,
-  modules
+  modules,
+  layers
 };
-constexpr std::size_t kAxes = 15;
+constexpr std::size_t kAxes = 16;
 
 /// The option that fixes an axis: "micro-batch-size".
 std::string_view option_of(Axis axis);
@@ -57,6 +58,9 @@ struct Candidate {
   Checkpointing checkpointing = Checkpointing::none;
   /// What selective recomputation makes again, "layernorm,moe_act"; "": what it does if not told.
   std::string_view modules;
+  /// Full recomputation makes the first of so many layers of a stage again, or of each of its
+  /// virtual stages, and the others keep all. 0: it makes all again.
+  std::int64_t layers_again = 0;
   Method method = Method::full;
   Sharding sharding = Sharding::none;
   Offload offload = Offload::none;

@@ -2,12 +2,17 @@
 #include "plan/confirm.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "framework/train_arguments.h"
+#include "predict/device_summary.h"
 #include "predict/outside.h"
+#include "predict/program.h"
+#include "predict/releases_meant.h"
+#include "predict/settings.h"
 #include "report/headline.h"
 
 namespace memtape::plan {
@@ -30,11 +35,12 @@ Bytes Confirmation::surely_there(const TrainRecipe& layout) const {
 }
 
 Result<Confirmed> Confirmation::all_ranks(const Reading& reading, const NamedValues& layout,
-                                          std::optional<Bytes> at_most) const {
+                                          Sequences sequences, std::optional<Bytes> at_most) const {
   const Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());
-  return ask(*asked,
-             {.until_too_large = at_most.has_value(), .at_most = at_most, .workers = workers_});
+  return ask_of(*asked, sequences,
+                {.until_too_large = at_most.has_value(), .at_most = at_most, .workers = workers_},
+                device_);
 }
 
 std::vector<Result<Confirmed>> Confirmation::until_too_large(std::span<const Asked> layouts,
@@ -58,39 +64,63 @@ std::vector<Result<Confirmed>> Confirmation::until_too_large(std::span<const Ask
 }
 
 Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValues& layout,
-                                         std::int64_t rank) const {
+                                         std::int64_t rank, Sequences sequences) const {
   Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());
   asked->layout.rank = rank;
-  return ask(*asked, {.workers = workers_});
+  return ask_of(*asked, sequences, {.workers = workers_}, device_);
 }
 
-/// A step of fewer micro-batches, on a GPU that is larger by what it may be off.
-std::optional<Confirmed> Confirmation::with_fewer(const Asked& asked,
-                                                  PredictOptions options) const {
+/// As predict_train says it.
+std::vector<Setting> Confirmation::workload_of(const TrainRecipe& recipe) const {
+  const Result<TrainRecipe> settled = resolved(recipe, model_.config);
+  if (!settled) return {};
+  std::vector<Setting> workload = resolved_settings(*settled);
+  std::ranges::move(release_settings(*settled), std::back_inserter(workload));
+  return workload;
+}
+
+/// The workload that it names is that of the whole step.
+Result<Confirmed> Confirmation::ask_of(const TrainRecipe& recipe, Sequences sequences,
+                                       PredictOptions options, const DeviceSetup& device) const {
+  if (!sequences) return ask(recipe, std::move(options), device);
+  TrainRecipe part = recipe;
+  part.global_batch_size = sequences;
+  Result<Confirmed> found = ask(part, std::move(options), device);
+  if (!found) return found;
+  found->of_sequences = sequences;
+  found->workload = workload_of(recipe);
+  return found;
+}
+
+/// A step of fewer micro-batches, on a GPU that is larger, of which it says what it would of this.
+std::optional<Confirmed> Confirmation::with_fewer(const Asked& asked, PredictOptions options,
+                                                  Bytes larger_by) const {
   const std::optional<Bytes> total = device_.total_bytes();
   if (!asked.fewer_sequences || !total) return std::nullopt;
-  TrainRecipe recipe = *asked.layout;
-  recipe.global_batch_size = asked.fewer_sequences;
-  DeviceSetup larger = device_;
-  larger.total_override = *total + kFewerIsOff;
-  Result<Confirmed> found = ask(recipe, std::move(options), larger);
+  DeviceSetup other = device_;
+  other.total_override = *total + larger_by;
+  Result<Confirmed> found = ask_of(*asked.layout, asked.fewer_sequences, std::move(options), other);
   if (!found) return std::nullopt;
-  found->is_of_fewer = true;
-  found->device.reset();
-  found->workload.clear();
+  found->headroom_bytes -= larger_by;
+  found->device = device_summary(device_);
   return std::move(*found);
 }
 
-/// A plan that surely does not fit, or surely fits but not well where that is enough, does not run
-/// all micro-batches.
+/// What fits well on a larger GPU, but not on a smaller one, is left open.
 Result<Confirmed> Confirmation::after_fewer(const Asked& asked, PredictOptions options) const {
-  std::optional<Confirmed> fewer = with_fewer(asked, options);
-  if (!fewer) return ask(*asked.layout, std::move(options));
-  const bool surely_fits = fewer->fits && fewer->headroom_bytes >= 2 * kFewerIsOff;
-  const bool is_out = options.until_tight ? !fewer->fits_well() : !fewer->fits;
-  if (is_out && (surely_fits || !fewer->fits)) return std::move(*fewer);
-  return ask(*asked.layout, std::move(options));
+  std::optional<Confirmed> fewer = with_fewer(asked, options, kFewerIsOff);
+  if (!fewer || (fewer->gives_back() && !options.until_tight))
+    return ask(*asked.layout, std::move(options));
+  if (!fewer->fits) return std::move(*fewer);
+  fewer->is_open = fewer->fits_well();
+  if (fewer->is_open) {
+    std::optional<Confirmed> smaller = with_fewer(asked, std::move(options), -kFewerIsOff);
+    if (smaller && smaller->fits_well()) return std::move(*smaller);
+  }
+  fewer->fits = fewer->headroom_bytes >= 0;
+  fewer->verdict = fewer->fits ? VerdictWord::may_not_fit : VerdictWord::does_not_fit;
+  return std::move(*fewer);
 }
 
 Result<Confirmed> Confirmation::ask(const TrainRecipe& recipe, PredictOptions options,

@@ -26,7 +26,10 @@ struct Confirmed {
   bool fits = false;
   VerdictWord verdict = VerdictWord::fits;
   int peak_rank = 0;
-  bool is_of_fewer = false;  ///< micro-batches, which was enough to leave it out
+  /// Sequences of the step that was run, where those of fewer micro-batches were enough.
+  std::optional<std::int64_t> of_sequences = {};
+  /// And those leave open whether it fits well.
+  bool is_open = false;
   ModelSummary model;
   std::vector<Setting> workload;
   std::optional<DeviceSummary> device;
@@ -46,27 +49,33 @@ class Confirmation {
   /// What is left for the program itself if all else takes the most that it may: a layout that
   /// needs more does not fit for certain (Bounds).
   Bytes surely_there(const TrainRecipe& layout) const;
+  /// A step of all sequences, or of so many.
+  using Sequences = std::optional<std::int64_t>;
   /// Answers for every distinct rank, or until one needs more than `at_most`.
   Result<Confirmed> all_ranks(const Reading& reading, const NamedValues& layout,
-                              std::optional<Bytes> at_most = {}) const;
+                              Sequences sequences = {}, std::optional<Bytes> at_most = {}) const;
   /// The same, but no more ranks are run once one needs more than the device has. A layout that
   /// fits well was answered for every rank. Several are answered side by side. `until_tight`: one
   /// that cannot fit well is not run further (PredictOptions).
   struct Asked {
     Result<TrainRecipe> layout;
     std::optional<int> likely_stage;  ///< the one that is likely the fullest runs first
-    /// Sequences of a step of fewer micro-batches. Where that is too large by more than it may be
-    /// off, the step itself is not run.
-    std::optional<std::int64_t> fewer_sequences = {};
+    /// Sequences of a step of fewer micro-batches. Where the verdict is that of a GPU that is larger
+    /// and smaller by what it may be off, the step itself is not run.
+    Sequences fewer_sequences = {};
   };
   std::vector<Result<Confirmed>> until_too_large(std::span<const Asked> layouts,
                                                  bool until_tight) const;
   /// Answers for one rank. If that rank does not fit, neither does the layout.
-  Result<Confirmed> one_rank(const Reading& reading, const NamedValues& layout,
-                             std::int64_t rank) const;
+  Result<Confirmed> one_rank(const Reading& reading, const NamedValues& layout, std::int64_t rank,
+                             Sequences sequences = {}) const;
 
  private:
-  std::optional<Confirmed> with_fewer(const Asked& asked, PredictOptions options) const;
+  std::optional<Confirmed> with_fewer(const Asked& asked, PredictOptions options,
+                                      Bytes larger_by) const;
+  Result<Confirmed> ask_of(const TrainRecipe& recipe, Sequences sequences, PredictOptions options,
+                           const DeviceSetup& device) const;
+  std::vector<Setting> workload_of(const TrainRecipe& recipe) const;
   Result<Confirmed> after_fewer(const Asked& asked, PredictOptions options) const;
   Result<Confirmed> ask(const TrainRecipe& recipe, PredictOptions options) const {
     return ask(recipe, std::move(options), device_);

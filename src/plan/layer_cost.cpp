@@ -47,6 +47,11 @@ int modules_of(std::string_view named, LayerCosts::Kind kind) {
          64 * (parts.moe_act && has_experts) + 128 * (parts.shared_experts && has_experts);
 }
 
+/// Where some layers are made again the others keep all.
+Checkpointing of_those_that_keep(const Candidate& c) {
+  return c.layers_again > 0 ? Checkpointing::none : c.checkpointing;
+}
+
 }  // namespace
 
 std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind, Load load) const {
@@ -75,8 +80,9 @@ void LayerCosts::measure(std::span<const Candidate> candidates, std::span<const 
 
 LayerCosts::Key LayerCosts::key_of(const Candidate& c, Kind kind, Load load) {
   const Sizes& s = c.sizes;
-  return {s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, modules_of(c.modules, kind),
-          kind, load};
+  return {
+      s.tp, s.cp, s.ep, s.etp, s.micro_batch, of_those_that_keep(c), modules_of(c.modules, kind),
+      kind, load};
 }
 
 std::optional<LayerCost> LayerCosts::measured(const Candidate& c, Kind kind, Load load) const {
@@ -104,7 +110,7 @@ std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind, 
   layout.gpus = std::lcm(s.tp * s.cp, s.ep * s.etp);
   recipe.sequence_length = job_.sequence;
   recipe.micro_batch_size = s.micro_batch;
-  recipe.checkpointing = c.checkpointing;
+  recipe.checkpointing = of_those_that_keep(c);
   if (load == Load::twice) recipe.expert_load = {.imbalance = 2.0};
   recipe.gradient_accumulation = 1;
   recipe.global_batch_size.reset();

@@ -30,7 +30,8 @@ class LayerCosts {
 
   enum class Kind : std::uint8_t { dense, experts };
   enum class Load : std::uint8_t { as_asked, twice };
-  /// Nothing, if such layers cannot be told apart from the rest of the step.
+  /// Of layers that keep what they keep where only some are made again. Nothing, if such layers
+  /// cannot be told apart from the rest of the step.
   std::optional<LayerCost> of(const Candidate& candidate, Kind kind, Load load) const;
   /// Measures side by side what is not known yet of layers that get as many tokens as is asked.
   void measure(std::span<const Candidate> candidates, std::span<const Kind> kinds,

@@ -20,9 +20,9 @@
 namespace memtape::plan {
 namespace {
 
-constexpr auto kMegatronOrder =
-    std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp,
-                         Axis::zero, Axis::micro_batch, Axis::checkpointing, Axis::modules});
+constexpr auto kMegatronOrder = std::to_array<Axis>(
+    {Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp, Axis::zero,
+     Axis::micro_batch, Axis::checkpointing, Axis::modules, Axis::layers});
 /// A ring of keys and values cuts a sequence into two pieces a rank; with fewer tokens than these
 /// a piece would be less than a tile of the attention kernels (128 rows).
 constexpr std::int64_t kMegatronLeastTokens = 256;
@@ -61,6 +61,7 @@ class MegatronSpace : public Space {
       case Axis::modules:
         // Elsewhere they are tried where nothing made again does not fit.
         return keeps_all_at_first(c) ? std::vector<std::int64_t>{0} : selections(c);
+      case Axis::layers: return {0};
       default: return one();
     }
   }
@@ -89,6 +90,7 @@ class MegatronSpace : public Space {
       case Axis::modules:
         if (c.modules.empty() || can_make_again(c)) return {};
         return fmt::format("the model has not all of the modules {}", c.modules);
+      case Axis::layers: return refuses_layers(c);
       default: return {};
     }
   }
@@ -123,12 +125,10 @@ class MegatronSpace : public Space {
     return {{"strategy", fmt::format("{{{}}}", kOverlap)}};
   }
 
-  std::vector<Candidate> lighter(const Candidate& c) const override {
-    const auto* pinned = job_.pins.of(Axis::checkpointing);
-    const bool may_select =
-        !pinned || std::ranges::find(*pinned, number(Checkpointing::selective)) != pinned->end();
+  std::vector<Candidate> lighter(const Candidate& c, double lacking) const override {
     std::vector<Candidate> found;
-    if (c.checkpointing != Checkpointing::none || !may_select) return found;
+    if (const auto with = with_layers_again(c, lacking)) found.push_back(*with);
+    if (c.checkpointing != Checkpointing::none || !may_be(Checkpointing::selective)) return found;
     for (const std::string_view modules : dialect_of(c.framework).time.selections) {
       Candidate with = c;
       with.checkpointing = Checkpointing::selective;
@@ -161,10 +161,7 @@ class MegatronSpace : public Space {
   }
 
   void prepare(std::span<const Candidate> candidates, const Workers& workers) const override {
-    std::vector<LayerCosts::Kind> kinds;
-    if (job_.facts.experts > 0) kinds.push_back(LayerCosts::Kind::experts);
-    if (job_.facts.expert_layers < job_.facts.layers) kinds.push_back(LayerCosts::Kind::dense);
-    costs_.measure(candidates, kinds, workers);
+    costs_.measure(candidates, kinds(), workers);
   }
 
   std::optional<int> likely_stage(const Candidate& c) const override {
@@ -196,6 +193,63 @@ class MegatronSpace : public Space {
   };
 
   static std::vector<std::int64_t> one() { return {1}; }
+
+  bool may_be(Checkpointing wanted) const {
+    const auto* pinned = job_.pins.of(Axis::checkpointing);
+    return !pinned || std::ranges::find(*pinned, number(wanted)) != pinned->end();
+  }
+
+  /// Of a stage, or of a virtual one: no more can be made again.
+  std::int64_t most_layers(const Sizes& s) const {
+    std::int64_t most = 0;
+    for (const auto& chunks : stages_of(s.pp, s.vpp))
+      most = std::max(most, std::ranges::max(chunks));
+    return most;
+  }
+
+  /// --recompute-method block. All layers again are full recomputation.
+  std::string refuses_layers(const Candidate& c) const {
+    if (c.layers_again == 0) return {};
+    if (c.checkpointing != Checkpointing::full)
+      return "--recompute-num-layers goes with --gradient-checkpointing full";
+    if (job_.says("strategy")) return "--recompute-num-layers is said by --strategy, too";
+    if (c.layers_again < most_layers(c.sizes)) return {};
+    return fmt::format("--recompute-num-layers {} makes all of a stage's {} layers again: 0",
+                       c.layers_again, most_layers(c.sizes));
+  }
+
+  /// With the fewest layers more made again that may free so many bytes, and by steps of a quarter,
+  /// each of which is run, where they turn out to be too few.
+  std::optional<Candidate> with_layers_again(const Candidate& c, double lacking) const {
+    const bool is_some = c.checkpointing == Checkpointing::full && c.layers_again > 0;
+    if (!is_some && c.checkpointing != Checkpointing::none) return std::nullopt;
+    if (!may_be(Checkpointing::full) || job_.pins.of(Axis::layers)) return std::nullopt;
+    Candidate with = c;
+    with.checkpointing = Checkpointing::full;
+    const double freed = std::max(1.0, freed_by_layer(c));
+    const auto more = static_cast<std::int64_t>(std::min(lacking / freed, 1e6));
+    with.layers_again += std::max({std::int64_t{1}, c.layers_again / 4, more});
+    const auto room = static_cast<double>(job_.device_bytes);
+    while (refuses_layers(with).empty() && close_floor(with) > room) ++with.layers_again;
+    return refuses_layers(with).empty() ? std::optional(with) : std::nullopt;
+  }
+
+  /// What one more layer made again frees at the most, on the rank with the most in flight.
+  double freed_by_layer(const Candidate& c) const {
+    double kept = 0.0;
+    for (const LayerCosts::Kind kind : kinds())
+      if (const auto cost = costs_.of(c, kind, LayerCosts::Load::as_asked))
+        kept = std::max(kept, cost->kept);
+    const std::vector<std::int64_t> one_each(static_cast<std::size_t>(c.sizes.vpp), 1);
+    return kept * layers_in_flight(c.sizes, 0, one_each);
+  }
+
+  std::vector<LayerCosts::Kind> kinds() const {
+    std::vector<LayerCosts::Kind> found;
+    if (job_.facts.experts > 0) found.push_back(LayerCosts::Kind::experts);
+    if (job_.facts.expert_layers < job_.facts.layers) found.push_back(LayerCosts::Kind::dense);
+    return found;
+  }
 
   /// Whether such a layout without recomputation is a candidate, too.
   bool keeps_all_at_first(const Candidate& c) const {
@@ -239,6 +293,7 @@ class MegatronSpace : public Space {
     if (const std::string& layout = uneven(c.sizes); !layout.empty())
       members.push_back(layout_member(layout));
     if (!c.modules.empty()) members.push_back(megatron::recompute_modules_member(c.modules));
+    if (c.layers_again > 0) members.push_back(megatron::recompute_layers_members(c.layers_again));
     if (members.empty()) return {};
     return fmt::format("{{{}}}", fmt::join(members, ", "));
   }
@@ -290,8 +345,9 @@ class MegatronSpace : public Space {
 
   struct Stage {
     std::int64_t layers = 0;
-    double in_flight = 0.0;  ///< layers of micro-batches
-    double ends = 0.0;       ///< how much of embedding and head it has
+    double in_flight = 0.0;   ///< layers of micro-batches that keep what layers keep
+    double made_again = 0.0;  ///< and those that keep their input alone
+    double ends = 0.0;        ///< how much of embedding and head it has
     bool has_loss = false;
   };
   /// What stays, and what a step adds.
@@ -299,8 +355,12 @@ class MegatronSpace : public Space {
     double held = 0.0, rise = 0.0;
   };
 
-  static double rise_of(const LayerCost& cost, const Stage& stage) {
-    return stage.in_flight * cost.kept + (stage.has_loss ? cost.beside : 0.0);
+  double rise_of(const Candidate& c, const LayerCost& cost, const Stage& stage) const {
+    const double input = 2.0 * static_cast<double>(c.sizes.micro_batch * job_.sequence) *
+                         static_cast<double>(job_.facts.hidden) /
+                         static_cast<double>(c.sizes.cp * c.sizes.tp);
+    return stage.in_flight * cost.kept + stage.made_again * input +
+           (stage.has_loss ? cost.beside : 0.0);
   }
 
   /// As if all layers were of one kind.
@@ -320,11 +380,11 @@ class MegatronSpace : public Space {
     floor.held = (layers * others + stage.ends * static_cast<double>(even->other_parameters)) *
                      bytes_each(s, s.dp * s.cp) +
                  layers * of_experts * bytes_each(s, s.gpus / (s.ep * s.etp * s.pp));
-    const double rise = rise_of(*even, stage);
+    const double rise = rise_of(c, *even, stage);
     floor.rise = counted.adds_step ? 2.0 * rise : rise;
     if (counted.load == LayerCosts::Load::twice && has_experts)
       if (const auto more = costs_.of(c, kind, counted.load))
-        floor.rise += std::max(0.0, rise_of(*more, stage) - rise);
+        floor.rise += std::max(0.0, rise_of(c, *more, stage) - rise);
     return floor;
   }
 
@@ -333,8 +393,15 @@ class MegatronSpace : public Space {
     const Sizes& s = c.sizes;
     const auto& chunks = stages[static_cast<std::size_t>(at)];
     const bool has_loss = at + 1 == s.pp;
+    const auto kept = [&c](std::int64_t n) {
+      return std::max<std::int64_t>(0, n - c.layers_again);
+    };
+    std::vector<std::int64_t> keeping;
+    std::ranges::transform(chunks, std::back_inserter(keeping), kept);
+    const double in_flight = layers_in_flight(s, at, keeping);
     const Stage stage{.layers = std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0}),
-                      .in_flight = layers_in_flight(s, at, chunks),
+                      .in_flight = in_flight,
+                      .made_again = layers_in_flight(s, at, chunks) - in_flight,
                       .ends = s.pp == 1 ? 1.0 : (at == 0 || has_loss ? 0.5 : 0.0),
                       .has_loss = has_loss};
     // Dense layers come first; where a stage has both kinds, the smaller counts for all.

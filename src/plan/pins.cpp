@@ -59,7 +59,7 @@ Result<std::int64_t> value_of(Axis axis, const NamedValue& option, std::string_v
     return found - words.begin();
   }
   const std::optional<std::int64_t> n = whole_number(word);
-  const std::int64_t least = axis == Axis::zero ? 0 : 1;
+  const std::int64_t least = axis == Axis::zero || axis == Axis::layers ? 0 : 1;
   if (!n || *n < least || *n > kMostSize)
     return wrong(option, word, "a whole number, or several with commas: 1,2,4,8");
   return *n;

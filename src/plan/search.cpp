@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -14,8 +13,8 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "plan/expected.h"
 #include "plan/pareto.h"
-#include "plan/published.h"
 #include "report/plan_why.h"
 #include "workload/train_options.h"
 
@@ -169,9 +168,10 @@ class Search {
     return best;
   }
 
+  /// Of a plan that does not fit well.
   void add_lighter(const Entry& entry) {
     if (entry.floor > static_cast<double>(entry.field->job->device_bytes)) return;
-    for (Candidate& c : entry.field->space->lighter(entry.candidate)) {
+    for (Candidate& c : entry.field->space->lighter(entry.candidate, lacking_)) {
       c.seconds = entry.field->clock->seconds(c);
       const Entry* added = &added_.emplace_back(entry.field, c, entry.floor);
       lighter_.insert(std::ranges::upper_bound(
@@ -203,6 +203,7 @@ class Search {
       const bool is_out = is_bounded_out(entry) || is_left_out(entry);
       answer_.bounded += is_out;
       if (is_out) note_out(entry);
+      lacking_ = is_out ? lacking(entry) : 0.0;
       const std::size_t fitting = is_out ? 0 : confirm(entry, quota - of_tier);
       if (fitting == 0) add_lighter(entry);
       of_tier += fitting;
@@ -226,15 +227,16 @@ class Search {
   /// Of the plans that would be better than the first that fits, and are not run, the one whose
   /// bound is lowest.
   void note_out(const Entry& entry) {
-    const bool is_later = std::ranges::any_of(rows_, &PlanRow::fits_well);
     const auto room = static_cast<double>(entry.field->job->device_bytes);
-    if (is_later || tier(entry.candidate) > 0) return;
+    if (has_one_that_fits_well() || tier(entry.candidate) > 0) return;
     const double least =
         entry.floor > room ? entry.floor : entry.field->space->close_floor(entry.candidate);
     if (least <= room || (nearest_out_ && nearest_bytes_ <= least)) return;
     nearest_out_ = &entry;
     nearest_bytes_ = least;
   }
+
+  bool has_one_that_fits_well() const { return std::ranges::any_of(rows_, &PlanRow::fits_well); }
 
   bool is_bounded_out(const Entry& entry) const {
     const auto room = static_cast<double>(entry.field->job->device_bytes);
@@ -254,11 +256,20 @@ class Search {
                          static_cast<double>(confirmation_.surely_there(*recipe));
   }
 
+  /// What a plan that is not run lacks at the least.
+  double lacking(const Entry& entry) const {
+    const auto room = static_cast<double>(entry.field->job->device_bytes);
+    return std::max(0.0, entry.field->space->close_floor(entry.candidate) - room);
+  }
+
   /// 1 where the plan fits.
   std::size_t confirm(const Entry& entry, std::size_t wanted) {
     const NamedValues layout = entry.field->space->layout(entry.candidate);
     Result<Confirmed> exactly = answer_to(entry, wanted);
-    ++(exactly && exactly->is_of_fewer ? answer_.bounded : answer_.confirmed);
+    if (exactly && exactly->is_open && !has_one_that_fits_well())
+      exactly = confirmation_.all_ranks(entry.field->reading, layout);
+    const bool is_shown = exactly && exactly->fits && (exactly->fits_well() || tight_ < kOfTight);
+    ++(exactly && exactly->of_sequences && !is_shown ? answer_.bounded : answer_.confirmed);
     ahead_ = std::min(ahead_ * 2, kMostAhead);
     if (!exactly) {
       if (refused_.empty()) refused_ = exactly.error().line();
@@ -318,6 +329,7 @@ class Search {
   }
 
   std::size_t refuse(const Entry& entry, const Confirmed& exactly) {
+    lacking_ = static_cast<double>(std::max<Bytes>(0, -exactly.headroom_bytes));
     failed_.push_back({&entry, exactly});
     remember(exactly);
     report_progress();
@@ -353,17 +365,25 @@ class Search {
     row.sacrifice = sacrifice(entry.candidate);
     if (options_.price_per_hour)
       row.cost_per_hour = *options_.price_per_hour * static_cast<double>(row.gpus);
-    if (!exactly) return row;
-    row.peak_device_bytes = exactly->peak_device_bytes;
-    if (exactly->device) {
-      if (exactly->fits && exactly->within_limit_bytes != exactly->peak_device_bytes)
-        row.within_limit_bytes = exactly->within_limit_bytes;
-      row.headroom_bytes = exactly->headroom_bytes;
-      row.fits = exactly->fits;
-      row.verdict = exactly->verdict;
-    }
-    row.peak_rank = exactly->peak_rank;
+    if (exactly) say_memory(row, entry, *exactly);
     return row;
+  }
+
+  static void say_memory(PlanRow& row, const Entry& entry, const Confirmed& exactly) {
+    row.peak_device_bytes = exactly.peak_device_bytes;
+    row.within_limit_bytes.reset();
+    row.run_micro_batches.reset();
+    if (exactly.of_sequences)
+      row.run_micro_batches = *exactly.of_sequences * entry.candidate.sizes.micro_batches /
+                              entry.field->job->global_batch;
+    if (exactly.device) {
+      if (exactly.fits && exactly.within_limit_bytes != exactly.peak_device_bytes)
+        row.within_limit_bytes = exactly.within_limit_bytes;
+      row.headroom_bytes = exactly.headroom_bytes;
+      row.fits = exactly.fits;
+      row.verdict = exactly.verdict;
+    }
+    row.peak_rank = exactly.peak_rank;
   }
 
   bool fixes_sizes(const Field& field) const {
@@ -415,8 +435,9 @@ class Search {
       const Field& field = *failed->entry->field;
       std::optional<Bytes> at_most;  // more, and the one that was found before lacks less
       if (nearest.entry) at_most = nearest.exactly.peak_device_bytes;
-      const auto all = confirmation_.all_ranks(
-          field.reading, field.space->layout(failed->entry->candidate), at_most);
+      const auto all =
+          confirmation_.all_ranks(field.reading, field.space->layout(failed->entry->candidate),
+                                  fewer_sequences(*failed->entry), at_most);
       if (failed->entry == nearest_out_ && (!all || all->fits)) return;
       const Confirmed& exactly = all ? *all : failed->exactly;
       if (answer_.workload.empty()) remember(exactly);
@@ -429,46 +450,10 @@ class Search {
                                -nearest.exactly.headroom_bytes, nearest.exactly.peak_rank});
   }
 
-  struct Expected {
-    std::string_view what;
-    std::function<bool(const Candidate&)> is_so;
-  };
-
-  std::vector<Expected> expected() const {
-    std::vector<Expected> all{
-        {"Without a pipeline", [](const Candidate& c) { return c.sizes.pp == 1; }},
-        {"Without recomputation",
-         [](const Candidate& c) { return c.checkpointing == Checkpointing::none; }},
-        {"With ZeRO 3", [](const Candidate& c) {
-           return c.sizes.zero == 3 || c.sharding == Sharding::fsdp ||
-                  c.sharding == Sharding::reduced_each;
-         }}};
-    if (options_.explains) add_published(all);
-    return all;
-  }
-
-  /// Of those of one framework, that for the number of GPUs that is nearest.
-  void add_published(std::vector<Expected>& all) const {
-    for (const Field& field : fields_) {
-      const Job& job = *field.job;
-      std::optional<PublishedLayout> nearest;
-      const auto distance = [&job](const PublishedLayout& one) {
-        return static_cast<double>(std::max(one.gpus, job.gpus)) /
-               static_cast<double>(std::min(one.gpus, job.gpus));
-      };
-      for (const PublishedLayout& one : published_layouts())
-        if (one.is_for(job) && (!nearest || distance(one) < distance(*nearest))) nearest = one;
-      if (!nearest) continue;
-      all.push_back({nearest->where, [layout = *nearest, gpus = job.gpus](const Candidate& c) {
-                       return c.sizes.gpus == gpus && layout.is_of(c);
-                     }});
-    }
-  }
-
   /// What became of the layouts that people expect, where no plan that is shown is of their kind.
   void find_expected() {
     if (shown_.empty() || options_.stopped() || entries_.size() <= options_.top) return;
-    for (const Expected& kind : expected()) {
+    for (const Expected& kind : expected_layouts(fields_, options_.explains)) {
       const auto is_of_kind = [&kind](const Entry* e) { return kind.is_so(e->candidate); };
       if (std::ranges::any_of(shown_, is_of_kind)) continue;
       if (const Entry* found = best_of(kind)) say_of_expected(kind.what, *found);
@@ -490,8 +475,9 @@ class Search {
     const Field& field = *entry.field;
     const NamedValues layout = field.space->layout(entry.candidate);
     const bool all = options_.explains;
-    const auto found = all ? confirmation_.all_ranks(field.reading, layout)
-                           : confirmation_.one_rank(field.reading, layout, 0);
+    const auto sequences = fewer_sequences(entry);
+    const auto found = all ? confirmation_.all_ranks(field.reading, layout, sequences)
+                           : confirmation_.one_rank(field.reading, layout, 0, sequences);
     if (!found) return;
     ExpectedLayout expected{.what = std::string(what),
                             .plan = row_of(entry, layout, &*found),
@@ -514,15 +500,35 @@ class Search {
       answer_.warnings.push_back(fmt::format("Not searched: {}.", fmt::join(said, "; ")));
   }
 
-  /// The stages of the first row, which has lost its entry when the rows were sorted.
-  void draw_first() {
+  /// The entry of the first row, which lost it when the rows were sorted.
+  const Entry* first_entry() const {
     for (const Entry* one : shown_)
       if (!rows_.empty() && rows_.front().framework == one->candidate.framework->name &&
           rows_.front().layout == one->field->space->layout(one->candidate))
-        rows_.front().stages = one->field->clock->stages(one->candidate);
+        return one;
+    return nullptr;
   }
 
-  void finish() {
+  void draw_first() {
+    if (const Entry* one = first_entry())
+      rows_.front().stages = one->field->clock->stages(one->candidate);
+  }
+
+  /// All micro-batches of the first row are run; where that then does not fit, those of the next.
+  void run_first() {
+    while (const Entry* const first = first_entry()) {
+      if (!rows_.front().run_micro_batches || options_.stopped()) return;
+      const auto exactly = confirmation_.all_ranks(first->field->reading, rows_.front().layout);
+      if (!exactly) return;
+      remember(*exactly);
+      say_memory(rows_.front(), *first, *exactly);
+      if (exactly->fits || rows_.size() == 1) return;
+      rows_.erase(rows_.begin());
+      answer_.asked_first = false;
+    }
+  }
+
+  void sort_rows() {
     const auto better = [this](const PlanRow& a, const PlanRow& b) {
       if (a.sacrifice != b.sacrifice && (a.sacrifice.empty() || b.sacrifice.empty()))
         return a.sacrifice.empty();
@@ -534,8 +540,13 @@ class Search {
       return a.step_seconds.mid * static_cast<double>(by_cost ? a.gpus : 1) <
              b.step_seconds.mid * static_cast<double>(by_cost ? b.gpus : 1);
     };
-    answer_.asked_first = asks_for_first_ && !shown_.empty() && shown_.front() == &entries_.front();
     std::stable_sort(rows_.begin() + (answer_.asked_first ? 1 : 0), rows_.end(), better);
+  }
+
+  void finish() {
+    answer_.asked_first = asks_for_first_ && !shown_.empty() && shown_.front() == &entries_.front();
+    sort_rows();
+    run_first();
     draw_first();
     find_why_not();
     find_expected();
@@ -559,6 +570,7 @@ class Search {
   std::map<const Entry*, Result<Confirmed>> answered_;  ///< not yet looked at
   std::size_t ahead_ = 1;                               ///< how many plans are answered at once
   std::size_t tight_ = 0;                               ///< of those that fit, but not well
+  double lacking_ = 0.0;                                ///< of what was looked at last
   const Entry* nearest_out_ = nullptr;                  ///< note_out
   double nearest_bytes_ = 0.0;
   std::string refused_;  ///< what a program refused that its space did not

@@ -36,6 +36,7 @@ void put(Candidate& c, Axis axis, std::int64_t value) {
     case Axis::offload: c.offload = static_cast<Offload>(value); break;
     case Axis::optim: c.optim = static_cast<Optim>(value); break;
     case Axis::modules: c.modules = selection(c.framework, value); break;
+    case Axis::layers: c.layers_again = value; break;
   }
 }
 

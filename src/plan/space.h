@@ -56,8 +56,9 @@ class Space {
   virtual std::string refuses(Axis axis, const Candidate& with) const = 0;
   /// The options that make the candidate, in the framework's own words.
   virtual NamedValues layout(const Candidate& candidate) const = 0;
-  /// The same with parts of it made again, which need less: where it does not fit, one of them may.
-  virtual std::vector<Candidate> lighter(const Candidate&) const { return {}; }
+  /// The same with more of it made again, which need less: where it lacks so many bytes, one of them
+  /// may fit.
+  virtual std::vector<Candidate> lighter(const Candidate&, double /*lacking*/) const { return {}; }
   /// What the layouts say, beside their sizes, of how the step is run.
   virtual NamedValues habits() const { return {}; }
   /// What the program can do and no candidate does, in words: "uneven stages"; or "".

@@ -12,7 +12,8 @@ namespace {
 
 time::Recompute recompute_of(const Candidate& c) {
   if (c.checkpointing == Checkpointing::none) return {};
-  if (c.checkpointing != Checkpointing::selective) return {.kind = time::Recompute::Kind::full};
+  if (c.checkpointing != Checkpointing::selective)
+    return {.kind = time::Recompute::Kind::full, .layers = c.layers_again};
   if (!c.modules.empty()) {
     time::Recompute parts{.kind = time::Recompute::Kind::selective};
     parts.add_modules(c.modules);

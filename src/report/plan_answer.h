@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlanAnswer: the answer of `memtape plan` as plain values, in the words of the JSON contract.
-// Every plan in it was confirmed exactly, rank by rank. Its times are estimates, so they are
-// ranges.
+// Every plan in it was run, rank by rank; of those with many micro-batches behind the first one, a
+// step of fewer. Its times are estimates, so they are ranges.
 #pragma once
 
 #include <algorithm>
@@ -70,6 +70,8 @@ struct PlanRow {
   std::vector<PlanTime> time;
   std::vector<PlanStage> stages;           ///< of the first plan, if it has a pipeline
   std::optional<Bytes> peak_device_bytes;  ///< of the fullest rank; absent if it is not modelled
+  /// The micro-batches of the step whose bytes these are, where those of a whole one lie near.
+  std::optional<std::int64_t> run_micro_batches;
   /// What the plan needs on a smaller GPU, where cached segments go back to the driver in every
   /// step to make room. It is absent if that is not necessary.
   std::optional<Bytes> within_limit_bytes;

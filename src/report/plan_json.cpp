@@ -60,6 +60,7 @@ void write_members(JsonWriter& out, const PlanRow& plan) {
   out.raw(six_digits(plan.tokens_per_second));
   number_or_null(out, "mfu", plan.mfu);
   member_or_null(out, "peak_device_bytes", plan.peak_device_bytes);
+  if (plan.run_micro_batches) out.member("run_micro_batches", *plan.run_micro_batches);
   if (plan.within_limit_bytes) out.member("within_limit_bytes", *plan.within_limit_bytes);
   member_or_null(out, "headroom_bytes", plan.headroom_bytes);
   member_or_null(out, "fits", plan.fits);

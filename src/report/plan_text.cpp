@@ -50,6 +50,7 @@ std::string memory_line(const PlanRow& p) {
   if (!p.peak_device_bytes) return "memory is not modelled";
   std::string out =
       gib_text(p.within_limit_bytes.value_or(*p.peak_device_bytes)) + " on the fullest GPU";
+  out += of_few(p);
   if (p.headroom_bytes)
     out += *p.headroom_bytes >= 0 ? fmt::format(", {} to spare", gib_text(*p.headroom_bytes))
                                   : fmt::format(", {} too much", gib_text(-*p.headroom_bytes));
@@ -167,6 +168,11 @@ std::string seconds_words(double s) {
 
 std::string memory_words(const PlanRow& plan) { return memory_line(plan); }
 
+std::string of_few(const PlanRow& p) {
+  if (!p.run_micro_batches) return {};
+  return fmt::format(" with {} of {} micro-batches", *p.run_micro_batches, p.micro_batches);
+}
+
 std::string time_words(const PlanRow& plan, bool serves) {
   if (!serves) return range_text(plan.step_seconds) + " a step";
   if (!plan.ttft || !plan.tpot) return {};
@@ -205,10 +211,10 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
   for (const WhyNot& one : a.why_not) {
     out += "\n";
     add(out,
-        fmt::format("{} {}: {}, would take {}, but lacks {} on rank {}.",
+        fmt::format("{} {}: {}, would take {}, but lacks {} on rank {}{}.",
                     a.plans.empty() ? "Nearest is" : "Faster, but does not fit:",
                     one.plan.framework, one.plan.words, seconds_words(one.plan.step_seconds.mid),
-                    gib_text(one.missing_bytes), one.rank),
+                    gib_text(one.missing_bytes), one.rank, of_few(one.plan)),
         look.width, 0);
   }
   for (const std::string& warning : a.warnings) {

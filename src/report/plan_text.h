@@ -18,6 +18,8 @@ struct PlanLook {
 std::string text(const PlanAnswer& answer, const PlanLook& look);
 /// "61.78 GiB on the fullest GPU, 17.40 GiB to spare"
 std::string memory_words(const PlanRow& plan);
+/// " with 8 of 256 micro-batches", where its bytes are theirs; else "".
+std::string of_few(const PlanRow& plan);
 /// "3.1 s (2.35 s to 4.1 s) a step"
 std::string time_words(const PlanRow& plan, bool serves);
 /// "815 ms": three digits, as far as an estimate goes.

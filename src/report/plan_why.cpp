@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "report/plan_tables.h"
+#include "report/plan_text.h"
 
 namespace memtape::report {
 namespace {
@@ -42,8 +43,9 @@ std::string sentence(const ExpectedLayout& layout) {
                                  plan.words, plan.step_seconds.mid, beside_first(layout.more));
   if (plan.fits != false && !plan.fits_well()) said += "; it may not fit";
   if (plan.fits == false)
-    said += fmt::format("{} lacks {} on rank {}", layout.more < 0.0 ? ", but" : ", and",
-                        human_bytes(-plan.headroom_bytes.value_or(0)), plan.peak_rank);
+    said +=
+        fmt::format("{} lacks {} on rank {}{}", layout.more < 0.0 ? ", but" : ", and",
+                    human_bytes(-plan.headroom_bytes.value_or(0)), plan.peak_rank, of_few(plan));
   return said + ".";
 }
 

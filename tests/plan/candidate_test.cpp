@@ -36,6 +36,21 @@ TEST(NeedsNoLess, HoldsBesideWholeLayersMadeAgainAlone) {
   EXPECT_FALSE(needs_no_less(all, none));
 }
 
+/// Of layers of which the first are made again, more hold less.
+TEST(NeedsNoLess, HoldsBesideMoreLayersMadeAgain) {
+  Candidate none = with(1, 1), all = none;
+  all.checkpointing = Checkpointing::full;
+  Candidate two = all, three = all;
+  two.layers_again = 2;
+  three.layers_again = 3;
+  EXPECT_TRUE(needs_no_less(two, three));
+  EXPECT_FALSE(needs_no_less(three, two));
+  EXPECT_TRUE(needs_no_less(none, two));
+  EXPECT_FALSE(needs_no_less(two, none));
+  EXPECT_TRUE(needs_no_less(two, all));
+  EXPECT_FALSE(needs_no_less(all, two));
+}
+
 /// Interleaved stages start chunks of a second round before their first backward.
 TEST(NeedsNoLess, CountsTwoRoundsOfInterleavedStages) {
   Candidate one_round = with(1, 4), two_rounds = with(1, 8);

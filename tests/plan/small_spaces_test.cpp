@@ -84,6 +84,12 @@ Pins every_value(const Field& field) {
       case Axis::offload: pins.set(axis, {0, 1, 2}); break;
       case Axis::checkpointing: pins.set(axis, {0, 1, 2, 3, 4}); break;
       case Axis::modules: pins.set(axis, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}); break;
+      case Axis::layers: {
+        std::vector<std::int64_t> some = up_to(field.job->facts.layers);
+        some.insert(some.begin(), 0);
+        pins.set(axis, std::move(some));
+        break;
+      }
       case Axis::method:
       case Axis::optim: pins.set(axis, {0}); break;
       default: break;

@@ -17,6 +17,10 @@ std::string recompute_modules_member(std::string_view modules) {
                      fmt::join(split_at_commas(modules), R"(", ")"));
 }
 
+std::string recompute_layers_members(std::int64_t layers) {
+  return fmt::format(R"("recompute_method": "block", "recompute_num_layers": {})", layers);
+}
+
 void read_time(const TrainRecipe& recipe, time::TrainSetup& setup) {
   using time::Compute;
   const Strategy& said = strategy_of(recipe);

@@ -21,6 +21,9 @@ inline constexpr auto kSelections = std::to_array<std::string_view>(
 /// Such a list as the member of --strategy that says it.
 std::string recompute_modules_member(std::string_view modules);
 
+/// What makes the first of so many layers of each chunk again (--recompute-method block).
+std::string recompute_layers_members(std::int64_t layers);
+
 /// Applies what --strategy says. Where it says nothing about eight bits, the recipe counts.
 void read_time(const TrainRecipe& recipe, time::TrainSetup& setup);
 
