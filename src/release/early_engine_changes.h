@@ -19,4 +19,17 @@ inline constexpr Change kVllmV1Samples{
     "The V1 engine's profile run samples; before, it ended with the logits.",
     "vllm/v1/worker/gpu_model_runner.py:GPUModelRunner.profile_run"};
 
+inline constexpr Change kVllmAlternatesWindows{
+    Package::vllm,
+    {0, 6, 5},
+    "Gemma 2 serves its whole length; before, its window is switched off and its length cut to it.",
+    "vllm/config.py:ModelConfig.__init__ (has_interleaved_attention)"};
+
+inline constexpr Change kVllmSumsWithOwnKernel{
+    Package::vllm,
+    {0, 4, 1},
+    "Ranks of tensor parallelism sum with a kernel of vLLM's own where links allow it; before, by "
+    "NCCL (0.3.0 tried its own kernel, which 0.3.1 switched off).",
+    "vllm/config.py:ParallelConfig._verify_args"};
+
 }  // namespace memtape::changes

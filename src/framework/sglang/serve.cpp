@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/sglang/attention_state.h"
 #include "framework/sglang/memory_pool.h"
+#include "framework/vllm/captured_collectives.h"
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/graph_memory.h"
 #include "framework/vllm/load_levers.h"
@@ -48,8 +49,10 @@ Result<std::vector<RankRun>> run_stages(const Config& config, const ServerArgs& 
     Result<Startup> startup = run_startup(config, args, run.settings, quantization->get());
     if (!startup) return tl::unexpected(startup.error());
     run.startup = *std::move(startup);
-    run.executables = vllm::executables_of(args.decode_graphs * run.startup.graph_kernels, false,
-                                           run.settings.device);
+    run.executables =
+        vllm::executables_of(args.decode_graphs * run.startup.graph_kernels, false,
+                             run.settings.device) +
+        vllm::sums_of_nccl(args.decode_graphs * run.startup.graph_sums, false, run.settings);
     const Bytes given = run.settings.device.total - run.settings.device.context;
     run.available_before = given - run.startup.reserved_before;
     run.available = given - run.startup.loaded.reserved;

@@ -189,6 +189,7 @@ class Reader {
     take(dtype_of(options_, config_), s.dtype);
     take(kv_dtype_of(options_), s.kv_dtype);
     s.enforce_eager = true;
+    s.parallel.sums_with_own_kernel = !options_.has("disable-custom-all-reduce");
     s.prefix_caching = false;
     s.sglang_layers = true;
     take(vllm::cpu_offload_of(options_), s.cpu_offload);

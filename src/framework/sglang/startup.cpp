@@ -3,6 +3,7 @@
 
 #include "framework/sglang/expert_location.h"
 #include "framework/sglang/loaded_experts.h"
+#include "framework/vllm/captured_collectives.h"
 #include "framework/vllm/captured_kernels.h"
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/layers/rotary.h"
@@ -64,8 +65,8 @@ class Worker {
   /// A chunk of several prompts' tokens; logits of the last token of one.
   void prefill() { run(settings_.max_num_batched_tokens, 1); }
 
-  /// The largest decoding batch, in the pool that all graphs share; how many kernels it holds.
-  std::int64_t capture(std::int64_t batch) {
+  /// The largest decoding batch, in the pool that all graphs share, with the kernels that it holds.
+  void capture(std::int64_t batch, Startup& startup) {
     constexpr StreamId kPool = 2;
     const StreamId own = ghost::session().stream;
     const std::size_t from = ghost::session().tape.events.size();
@@ -73,7 +74,8 @@ class Worker {
     run(batch, batch);
     ghost::session().stream = own;
     // SGLang's norms are kernels of their own.
-    return vllm::captured_kernels(ghost::session().tape, from, true);
+    startup.graph_kernels = vllm::captured_kernels(ghost::session().tape, from, true);
+    startup.graph_sums = vllm::captured_sums(ghost::session().tape, from);
   }
 
  private:
@@ -182,7 +184,7 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
     session.tape.empty_cache();
     stages.settled = stages.captured = at();
     if (args.cuda_graphs) {
-      startup.graph_kernels = worker.capture(args.graph_max_batch);
+      worker.capture(args.graph_max_batch, startup);
       stages.captured = at();
     }
     session.finished = true;

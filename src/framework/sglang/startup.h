@@ -27,6 +27,7 @@ struct Startup {
   Bytes activation_peak = 0;       ///< what a whole chunk adds to that
   Bytes graph_pool = 0;            ///< what the graphs for decoding reserve
   std::int64_t graph_kernels = 0;  ///< those of one such graph
+  std::int64_t graph_sums = 0;     ///< over the ranks, in one such graph
   std::vector<vllm::KvLayer> kv_layers;
 };
 

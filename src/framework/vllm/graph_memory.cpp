@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "framework/vllm/captured_collectives.h"
 #include "framework/vllm/graphs.h"
 
 namespace memtape::vllm {
@@ -55,13 +56,15 @@ GraphMemory graph_memory(const Startup& startup, const StartupFigures& figures, 
   memory.pool = figures.graph_pool;
   const std::int64_t piece = kernels(graphs.piece_kernels, graphs, s);
   const std::int64_t whole = kernels(graphs.whole_kernels, graphs, s);
-  const auto executables = [&](std::int64_t count) {
-    return executables_of(count, s.release.has(changes::kVllmRunsOnCuda13), s.device);
+  const bool of_cuda_13 = s.release.has(changes::kVllmRunsOnCuda13);
+  const auto executables = [&](std::int64_t count, std::int64_t kernels_of_each) {
+    return executables_of(count * kernels_of_each, of_cuda_13, s.device) +
+           sums_of_nccl(count * graphs.sums, of_cuda_13, s);
   };
-  memory.executables = executables(graphs.pieces * piece + graphs.whole * whole);
+  memory.executables = executables(graphs.pieces, piece) + executables(graphs.whole, whole);
   if (s.estimate_cuda_graphs)
     memory.estimate =
-        estimated(graphs, memory.pool, executables(piece).usual, executables(whole).usual, s);
+        estimated(graphs, memory.pool, executables(1, piece).usual, executables(1, whole).usual, s);
   return memory;
 }
 

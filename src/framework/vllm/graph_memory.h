@@ -14,6 +14,10 @@ namespace memtape::vllm {
 struct Executables {
   Bytes usual = 0;
   MemoryRange range;  ///< what it may be
+
+  Executables operator+(const Executables& o) const {
+    return {usual + o.usual, {range.low + o.range.low, range.high + o.range.high}};
+  }
 };
 /// `kernels` are those of all graphs together.
 Executables executables_of(std::int64_t kernels, bool of_cuda_13, const DeviceFacts& device);

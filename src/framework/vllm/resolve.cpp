@@ -18,6 +18,7 @@
 #include "framework/vllm/v0_batch.h"
 #include "ghost/device_traits.h"
 #include "model/config_overrides.h"
+#include "mesh/gpu_speeds.h"
 #include "model/stored_dtype.h"
 #include "model/type_of.h"
 #include "release/early_engine_changes.h"
@@ -367,6 +368,15 @@ Result<void> read_offload(const ServeOptions& options, Settings& s) {
         kFlag, "a checkpoint that is quantized already");
   return {};
 }
+/// How many of a GPU its link joins in a server; 1: there is only PCIe. A bridge joins two.
+int linked_gpus(std::string_view id) {
+  constexpr int kOfBridge = 2;
+  const GpuSpeeds speeds = speeds_of(id);
+  if (speeds.link_gb_s <= 0) return 1;
+  if (speeds.link_domain > 0) return speeds.link_domain;
+  return speeds.gpus_per_node > 0 ? speeds.gpus_per_node : kOfBridge;
+}
+
 
 /// DefaultModelLoader: two loaders bring whole files to the GPU and copy tensors from there.
 Result<void> read_load_format(const ServeOptions& options, Settings& s,
@@ -398,6 +408,7 @@ void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
                     ranks, device.gpus));
 }
 
+    facts.linked_gpus = linked_gpus(device.gpu->id);
 }  // namespace
 
 Result<Bytes> cpu_offload_of(const ServeOptions& options) {
@@ -524,6 +535,8 @@ Result<void> settle_encoder(const ServeOptions& options, const Config& config, S
     s.dtype = DType::float16;
   return {};
 }
+  s.parallel.sums_with_own_kernel =
+      s.release.has(changes::kVllmSumsWithOwnKernel) && !options.has("disable-custom-all-reduce");
 
 Result<Settings> resolve(const ServeRequest& request, const Config& named, const Config& config,
                          std::vector<std::string>& warnings) {

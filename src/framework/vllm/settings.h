@@ -26,9 +26,9 @@ struct Parallel {
   int dp = 1, dp_rank = 0;
   int dcp = 1;  ///< the ranks of a tensor parallel group that each hold a part of a context
   bool expert_parallel = false;
-  /// SGLang's --enable-dp-attention: so many groups of the tensor ranks attend to requests of their
-  /// own, and hold whole embeddings.
+  /// SGLang's --enable-dp-attention: groups of the tensor ranks, with whole embeddings.
   int attention_dp = 1;
+  bool sums_with_own_kernel = true;  ///< unless --disable-custom-all-reduce; where links allow it
 
   int attention_tp() const { return tp / attention_dp; }
   bool first_stage() const { return pp_rank == 0; }
@@ -40,6 +40,7 @@ struct DeviceFacts {
   ghost::DeviceTraits traits;
   std::string name = "NVIDIA A100-SXM4-80GB";
   Bytes total = 0;
+  int linked_gpus = 8;         ///< how many NVLink joins; 1: there is only PCIe
   Bytes context = 0;           ///< what CUDA takes before vLLM's first snapshot
   bool given_outside = false;  ///< `context` is all that is outside the allocator, as it was said
   DriverPlacement placement = DriverPlacement::linux_regions;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "framework/vllm/captured_collectives.h"
 #include "framework/vllm/captured_kernels.h"
 #include "framework/vllm/encoders.h"
 #include "framework/vllm/graphs.h"
@@ -107,6 +108,7 @@ class Worker {
       const std::size_t from = at();
       hidden_states = model_->forward(profiled_ids(tokens), stream_);
       startup.graphs.piece_kernels = kernels_since(from);  // attention's kernels do not run here
+      startup.graphs.sums = captured_sums(ghost::session().tape, from);
       const std::vector<Tensor> inner_states = model_->take_inner_states();
       if (speculator_) speculator_->propose(*runner_, tokens, requests, inner_states);
       if (settings_.parallel.last_stage()) sample_hidden_states = indexed(hidden_states, requests);

@@ -37,6 +37,7 @@ struct StartupStages {
 struct CapturedGraphs {
   std::int64_t pieces = 0, whole = 0;  ///< steps in pieces between attention layers; whole steps
   std::int64_t piece_kernels = 0, whole_kernels = 0;
+  std::int64_t sums = 0;            ///< of ranks, in each of them (captured_sums)
   std::int64_t adapter_layers = 0;  ///< those whose kernels for adapters are captured, too
 };
 
