@@ -560,7 +560,10 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   const Result<DType> dtype = dtype_of(options, config, s.device);
   if (!dtype) return tl::unexpected(dtype.error());
   s.dtype = *dtype;
-  const Result<std::int64_t> length = model_length(options, config);
+  const Result<std::int64_t> length =
+      model_length(options, config).and_then([&](std::int64_t asked) {
+        return within_window(asked, options.has("max-model-len"), config, s.release);
+      });
   if (!length) return tl::unexpected(length.error());
   s.max_model_len = *length;
   s.fits_length = asks_for_what_fits(options);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "release/early_engine_changes.h"
 #include "release/engine_changes.h"
 
 namespace memtape::vllm {
@@ -28,6 +31,18 @@ bool chunks_prompts(const ServeOptions& options, const Config& config, const Set
 }
 
 }  // namespace
+
+Result<std::int64_t> within_window(std::int64_t length, bool is_given, const Config& config,
+                                   const Release& release) {
+  if (config.text("model_type", "") != "gemma2" || !attends_to_window(config)) return length;
+  if (release.has(changes::kVllmAlternatesWindows)) return length;
+  const std::int64_t window = config.integer("sliding_window", length);
+  if (is_given && length > window)
+    return bad_input(
+        fmt::format("before 0.6.5 vLLM serves {} tokens of Gemma 2, those of its window", window),
+        "--max-model-len", fmt::format("{} at most", window));
+  return std::min(length, window);
+}
 
 V0Batch v0_batch(const ServeOptions& options, const Config& config, const Settings& s) {
   constexpr std::int64_t kLeast = 2048, kSmallChunk = 512, kChunk = 2048;
