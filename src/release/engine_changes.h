@@ -56,8 +56,14 @@ inline constexpr Change kVllmCountsWhatIsAllocated{
 inline constexpr Change kVllmRunsDenseModelsOnV2{
     Package::vllm,
     {0, 25, 1},
-    "Models without experts run on the second model runner.",
+    "Models without experts and without recurrent layers run on the second model runner.",
     "vllm/config/vllm.py:VllmConfig.use_v2_model_runner"};
+
+inline constexpr Change kVllmRunsDeepseekV4OnV2{
+    Package::vllm,
+    {0, 28, 0},
+    "DeepSeek V4 runs on the second model runner, as few models with experts do.",
+    "vllm/config/vllm.py:DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES"};
 
 inline constexpr Change kVllmRunsAllModelsOnV2{
     Package::vllm,

@@ -14,11 +14,12 @@
 #include "framework/vllm/models/bert.h"
 #include "framework/vllm/pooling.h"
 #include "framework/vllm/refusals.h"
+#include "framework/vllm/runner.h"
 #include "framework/vllm/speculation.h"
 #include "framework/vllm/v0_batch.h"
 #include "ghost/device_traits.h"
-#include "model/config_overrides.h"
 #include "mesh/gpu_speeds.h"
+#include "model/config_overrides.h"
 #include "model/stored_dtype.h"
 #include "model/type_of.h"
 #include "release/early_engine_changes.h"
@@ -132,9 +133,9 @@ Result<void> read_parallel(const ServeOptions& options, Parallel& parallel) {
 }
 
 Result<KvDType> kv_dtype_of(const ServeOptions& options, const Config& config) {
-  constexpr std::array<std::string_view, 6> kNames{"auto", "bfloat16", "float16",
-                                                   "fp8",  "fp8_e4m3", "fp8_e5m2"};
-  constexpr std::array kTypes{KvDType::model, KvDType::bfloat16, KvDType::float16,
+  constexpr std::array<std::string_view, 7> kNames{"auto",     "bfloat16", "float16",   "fp8",
+                                                   "fp8_e4m3", "fp8_e5m2", "fp8_ds_mla"};
+  constexpr std::array kTypes{KvDType::model, KvDType::bfloat16, KvDType::float16, KvDType::fp8,
                               KvDType::fp8,   KvDType::fp8,      KvDType::fp8};
   const Result<std::size_t> given = options.choice("kv-cache-dtype", kNames, "auto");
   if (!given) return tl::unexpected(given.error());
@@ -155,27 +156,6 @@ Result<double> utilization_of(const ServeOptions& options, const Release& releas
     return bad_input(fmt::format("{} is not a share of the GPU", *given),
                      "--gpu-memory-utilization", "more than 0, at most 1");
   return given;
-}
-
-/// VllmConfig.use_v2_model_runner, but for stages that torchrun starts; VLLM_USE_V1=0 asks for the
-/// V0 engine, and =1 for the V1 engine where it is not the default yet.
-Runner runner_of(const ServeOptions& options, const Config& config, const Settings& s) {
-  const Release& release = s.release;
-  const Change& first = s.pooling ? changes::kVllmPoolsOnV1 : changes::kVllmEngineIsV1;
-  const bool is_offered = release.has(changes::kVllmOffersV1) && !s.pooling;
-  const bool asks_for_v1 = is_offered && options.text("use-v1", "0") == "1";
-  if (options.text("use-v1", "1") == "0" || (!release.has(first) && !asks_for_v1))
-    return Runner::v0;
-  if (s.device.traits.major < 8 && !release.has(changes::kVllmRunsV1OnEveryGpu)) return Runner::v0;
-  if (const std::string* asked = options.find("use-v2-model-runner"))
-    return *asked == "0" ? Runner::v1 : Runner::v2;
-  const bool has_stages = options.text("pipeline-parallel-size", "1") != "1";
-  if (has_stages && options.text("distributed-executor-backend", "") == "external_launcher")
-    return Runner::v1;
-  if (s.pooling && !release.has(changes::kVllmPoolsOnV2)) return Runner::v1;
-  const bool second = has_experts(config) ? release.has(changes::kVllmRunsAllModelsOnV2)
-                                          : release.has(changes::kVllmRunsDenseModelsOnV2);
-  return second ? Runner::v2 : Runner::v1;
 }
 
 Result<void> read_batch(const ServeOptions& options, const Config& config, Settings& s) {
@@ -222,19 +202,8 @@ Result<void> read_batch(const ServeOptions& options, const Config& config, Setti
 /// is_prefix_caching_supported, and the V0 engine, which caches prefixes only when it is asked to:
 /// models without attention, and in older releases those with recurrent layers among others, too.
 bool caches_prefixes(const Config& config, const Settings& s) {
-  constexpr std::array<std::string_view, 3> kWithoutAttention{
-      "MambaForCausalLM", "FalconMambaForCausalLM", "Mamba2ForCausalLM"};
-  constexpr std::array<std::string_view, 5> kHybrids{"JambaForCausalLM", "NemotronHForCausalLM",
-                                                     "Qwen3NextForCausalLM", "Qwen3_5ForCausalLM",
-                                                     "Qwen3_5MoeForCausalLM"};
-  const std::vector<std::string> names = config.texts("architectures");
-  const auto is_one_of = [&](const auto& architectures) {
-    return std::ranges::any_of(names, [&](const std::string& name) {
-      return std::ranges::find(architectures, name) != architectures.end();
-    });
-  };
-  if (s.runner == Runner::v0 || is_one_of(kWithoutAttention)) return false;
-  return s.release.has(changes::kVllmCachesPrefixesOfHybrids) || !is_one_of(kHybrids);
+  if (s.runner == Runner::v0 || has_no_attention(config)) return false;
+  return s.release.has(changes::kVllmCachesPrefixesOfHybrids) || !is_hybrid(config);
 }
 
 Result<void> read_cache(const ServeOptions& options, const Config& config, Settings& s) {
@@ -368,15 +337,6 @@ Result<void> read_offload(const ServeOptions& options, Settings& s) {
         kFlag, "a checkpoint that is quantized already");
   return {};
 }
-/// How many of a GPU its link joins in a server; 1: there is only PCIe. A bridge joins two.
-int linked_gpus(std::string_view id) {
-  constexpr int kOfBridge = 2;
-  const GpuSpeeds speeds = speeds_of(id);
-  if (speeds.link_gb_s <= 0) return 1;
-  if (speeds.link_domain > 0) return speeds.link_domain;
-  return speeds.gpus_per_node > 0 ? speeds.gpus_per_node : kOfBridge;
-}
-
 
 /// DefaultModelLoader: two loaders bring whole files to the GPU and copy tensors from there.
 Result<void> read_load_format(const ServeOptions& options, Settings& s,
@@ -408,7 +368,15 @@ void warn_of_missing_gpus(const DeviceSetup& device, const Parallel& p,
                     ranks, device.gpus));
 }
 
-    facts.linked_gpus = linked_gpus(device.gpu->id);
+/// How many of a GPU its link joins in a server; 1: there is only PCIe. A bridge joins two.
+int linked_gpus(std::string_view id) {
+  constexpr int kOfBridge = 2;
+  const GpuSpeeds speeds = speeds_of(id);
+  if (speeds.link_gb_s <= 0) return 1;
+  if (speeds.link_domain > 0) return speeds.link_domain;
+  return speeds.gpus_per_node > 0 ? speeds.gpus_per_node : kOfBridge;
+}
+
 }  // namespace
 
 Result<Bytes> cpu_offload_of(const ServeOptions& options) {
@@ -440,6 +408,7 @@ Result<DeviceFacts> device_facts(const DeviceSetup& device, std::string_view eng
   if (device.gpu) {
     facts.traits = device_traits(device.gpu);
     facts.name = std::string(device.gpu->name);
+    facts.linked_gpus = linked_gpus(device.gpu->id);
   }
   const std::optional<Bytes> total = device.total_bytes();
   if (!total)
@@ -535,8 +504,6 @@ Result<void> settle_encoder(const ServeOptions& options, const Config& config, S
     s.dtype = DType::float16;
   return {};
 }
-  s.parallel.sums_with_own_kernel =
-      s.release.has(changes::kVllmSumsWithOwnKernel) && !options.has("disable-custom-all-reduce");
 
 Result<Settings> resolve(const ServeRequest& request, const Config& named, const Config& config,
                          std::vector<std::string>& warnings) {
@@ -568,6 +535,8 @@ Result<Settings> resolve(const ServeRequest& request, const Config& named, const
   s.max_model_len = *length;
   s.fits_length = asks_for_what_fits(options);
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
+  s.parallel.sums_with_own_kernel =
+      s.release.has(changes::kVllmSumsWithOwnKernel) && !options.has("disable-custom-all-reduce");
   if (auto read = read_batch(options, named, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
   if (auto settled = settle_encoder(options, config, s); !settled)
