@@ -280,6 +280,53 @@ std::unique_ptr<ServedModel> make_granite_moe(const Place& place) {
   return make_stream_decoder(place, {.blocks = blocks, .form = LayerForm::explicit_add});
 }
 
+namespace {
+
+/// BailingAttention; `rotary_dim` says how much of a head turns.
+Block bailing_attention(const Place& layer) {
+  const Config& c = layer.config();
+  const bool bias = c.boolean("use_bias", false);
+  const Heads heads = config_heads(layer);
+  std::optional<double> part;
+  if (const auto turned = c.optional_integer("rotary_dim"))
+    part = static_cast<double>(*turned) / static_cast<double>(heads.size);
+  return block_of(std::make_shared<AttentionBlock>(
+      layer / "attention", c.dimension("hidden_size"), heads,
+      AttentionBlockOptions{.qkv_bias = bias || c.boolean("use_qkv_bias", false),
+                            .output_bias = bias,
+                            .qk_norm = c.boolean("use_qk_norm", false),
+                            .partial_rotary_factor = part,
+                            .names = {"query_key_value", "dense", "attn"}}));
+}
+
+MoeOptions bailing_router(const Config& c) {
+  MoeOptions options{.score_bias = c.boolean("moe_router_enable_expert_bias", false)};
+  if (const std::string dtype = c.text("router_dtype", ""); !dtype.empty())
+    options.gate_dtype = dtype == "fp32" ? DType::float32 : DType::bfloat16;
+  return options;
+}
+
+}  // namespace
+
+std::unique_ptr<ServedModel> make_bailing_moe(const Place& place) {
+  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
+    const Config& c = layer.config();
+    Block attention = bailing_attention(layer);
+    if (index < c.count("first_k_dense_replace", 0))
+      return {attention, dense_mlp(layer / "mlp", c.dimension("intermediate_size"))};
+    const std::int64_t width = c.dimension("moe_intermediate_size");
+    const std::int64_t shared =
+        c.optional_dimension("moe_shared_expert_intermediate_size").value_or(width);
+    const ExpertShape shape = expert_shape(
+        layer, {c.dimension("num_experts"), c.dimension("num_experts_per_tok"), width});
+    return {attention,
+            block_of(std::make_shared<MoeBlock>(
+                layer / "mlp", shape, bailing_router(c),
+                shared_mlp(shared * c.count("num_shared_experts", 0), "shared_experts")))};
+  };
+  return make_stream_decoder(place, {.blocks = blocks});
+}
+
 std::unique_ptr<ServedModel> make_gpt_oss(const Place& place) {
   const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
     const Config& c = layer.config();

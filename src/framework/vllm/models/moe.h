@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decoders with experts: Mixtral, Qwen 2 and 3 MoE, PhiMoE, GLM-4.5, ERNIE 4.5, DeepSeek V2 and
-// V3 (with Kimi K2), and gpt-oss.
+// V3 (with Kimi K2), Ling and Ring (bailing_moe), and gpt-oss.
 #pragma once
 
 #include "framework/vllm/models/decoder.h"
@@ -24,6 +24,7 @@ std::unique_ptr<ServedModel> make_deepseek(const Place& place);
 std::unique_ptr<ServedModel> make_minimax_m2(const Place& place);
 std::unique_ptr<ServedModel> make_olmoe(const Place& place);
 std::unique_ptr<ServedModel> make_granite_moe(const Place& place);
+std::unique_ptr<ServedModel> make_bailing_moe(const Place& place);
 std::unique_ptr<ServedModel> make_gpt_oss(const Place& place);
 
 }  // namespace memtape::vllm

@@ -83,6 +83,8 @@ constexpr std::array kModels{
     ModelRow{"OlmoForCausalLM", make_olmo},
     ModelRow{"ArceeForCausalLM", make_arcee},
     ModelRow{"SeedOssForCausalLM", make_seed_oss},
+    ModelRow{"BailingMoeForCausalLM", make_bailing_moe},
+    ModelRow{"BailingMoeV2ForCausalLM", make_bailing_moe},
     ModelRow{"GptOssForCausalLM", make_gpt_oss},
     ModelRow{"MambaForCausalLM", make_mamba},
     ModelRow{"FalconMambaForCausalLM", make_mamba},
