@@ -15,6 +15,7 @@
 #include "framework/vllm/load_levers.h"
 #include "framework/vllm/models/encoder_run.h"
 #include "framework/vllm/resolve.h"
+#include "framework/vllm/unified_doubt.h"
 #include "mesh/nccl.h"
 #include "model/type_of.h"
 
@@ -376,6 +377,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   for (const RankRun& run : *runs)
     if (answer.doubt.empty()) answer.doubt = start_doubt(run, *args);
   judge_images(answer, config, *args, runs->front());
+  if (answer.doubt.empty())
+    answer.doubt = vllm::unified_doubt(args->model.device, answer.ranks.front().peak_device_bytes);
   return answer;
 }
 

@@ -17,6 +17,7 @@
 #include "framework/vllm/pooling.h"
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/startup.h"
+#include "framework/vllm/unified_doubt.h"
 #include "mesh/nccl.h"
 #include "model/type_of.h"
 #include "release/vllm_models.h"
@@ -381,6 +382,9 @@ void judge(ServeAnswer& answer, const std::vector<RankRun>& runs,
   for (std::size_t i = 0; i < runs.size() && answer.doubt.empty(); ++i)
     answer.doubt = start_doubt(runs[i], plans[i]);
   if (answer.doubt.empty()) answer.doubt = sharing_doubt(runs.front(), plans.front());
+  if (answer.doubt.empty())
+    answer.doubt =
+        unified_doubt(runs.front().settings.device, answer.ranks.front().peak_device_bytes);
 }
 
 /// A release before the model's class refuses it or runs transformers' in its place, which is not
