@@ -2,6 +2,7 @@
 #include "model/model_name.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 #include <vector>
@@ -80,6 +81,23 @@ std::string id_named(std::string name) {
   return id.empty() ? known_name(name.replace(between, 1, "/")) : id;
 }
 
+/// The entry with the letters and digits of a name: "Qwen3VL-32B-Instruct", as Qwen names its files.
+std::string id_spelled_as(const std::string& name) {
+  const std::string wanted = squeezed(name);
+  for (const CatalogEntry& entry : model_catalog())
+    if (squeezed(last_part(entry.id)) == wanted) return std::string(entry.id);
+  return "";
+}
+
+/// Folders in which people keep models, which own none on a hub: "models/Qwen3-8B".
+bool is_folder_of_models(std::string_view part) {
+  constexpr auto kFolders = std::to_array<std::string_view>(
+      {"cache", "checkpoint", "checkpoints", "ckpt", "ckpts", "data", "hf_models", "home", "llm",
+       "llm_models", "llms", "mnt", "model", "models", "pretrained", "pretrained_models", "root",
+       "weights", "workspace"});
+  return std::ranges::find(kFolders, lower_case(std::string(part))) != kFolders.end();
+}
+
 }  // namespace
 
 std::string file_type_named(std::string_view name) {
@@ -103,7 +121,8 @@ PathModel model_of_path(std::string_view path) {
   const bool is_file = last.ends_with(".gguf");
   take_gguf_endings(last, found.file_type);
   if (!parts.empty()) found.id = known_name(parts.back() + "/" + last);
-  if (found.id.empty()) found.id = id_named(std::move(last));
+  if (found.id.empty()) found.id = id_named(last);
+  if (found.id.empty() && is_file) found.id = id_spelled_as(last);
   if (found.id.empty() && is_file && !parts.empty()) found.id = id_named(parts.back());
   return found;
 }
@@ -111,8 +130,11 @@ PathModel model_of_path(std::string_view path) {
 bool is_path(std::string_view words) {
   if (words.empty()) return false;
   if (words.front() == '.' || words.front() == '/' || words.front() == '~') return true;
-  return words.find('\\') != std::string_view::npos || words.ends_with(".gguf") ||
-         words.find("models--") != std::string_view::npos || std::ranges::count(words, '/') > 1;
+  if (words.find('\\') != std::string_view::npos || words.ends_with(".gguf") ||
+      words.find("models--") != std::string_view::npos)
+    return true;
+  const std::ptrdiff_t parts = std::ranges::count(words, '/');
+  return parts > 1 || (parts == 1 && is_folder_of_models(words.substr(0, words.find('/'))));
 }
 
 const CatalogEntry* base_of(std::string_view name) {

@@ -26,8 +26,8 @@ PathModel model_of_path(std::string_view path);
 /// Unsloth's own, is nearest to Q4_K_M.
 std::string file_type_named(std::string_view type);
 
-/// Whether words mean a file or a folder: "/x", "./x", "~/x", "C:\x", "x.gguf", a folder of a
-/// cache.
+/// Whether words mean a file or a folder: "/x", "./x", "~/x", "C:\x", "x.gguf", "models/x", a folder
+/// of a cache.
 bool is_path(std::string_view words);
 
 /// The entry whose name the last part of `name` holds between its words; the longest one. It is
