@@ -44,6 +44,7 @@ FIGURES = {  # by the names of asked.jsonl: where an answer has them
     "weights": lambda said: max(rank.get("model_memory_bytes", rank["weights_bytes"]) for rank in said["ranks"]),  # "Model loading took"
     "activation": largest("activation_peak_bytes"),
     "graphs": largest("cuda_graph_bytes"),
+    "outside": largest("non_torch_bytes"),
     "load": largest("load_peak_bytes"),
     "held": lambda said: said["load_failure"]["held_allocated_bytes"],
     "cache": lambda said: said["kv_cache"]["bytes"],
