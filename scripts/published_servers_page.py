@@ -8,6 +8,7 @@ Writes docs/accuracy/published_servers.md to standard output; with --head its ta
 llamacpp_logs.jsonl and llamacpp_logs_left.jsonl, as replay_serving_logs.py and replay_llamacpp_logs.py replay them.
 """
 import argparse
+import dataclasses
 import pathlib
 import statistics
 import sys
@@ -18,25 +19,44 @@ import replay_serving_logs as serving
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 import truth_rows  # noqa: E402
-FIGURES = ("weights_gib", "activation_peak_gib", "non_torch_gib", "kv_gib", "kv_tokens given the bytes", "gpu_blocks given the bytes")
+FIGURES = ("weights_gib", "activation_peak_gib", "non_torch_gib", "cuda_graph_gib", "kv_gib", "kv_tokens given the bytes", "gpu_blocks given the bytes")
 HALF = 0.0051  # logs print GiB to 0.01
+NEAR = 0.15  # GiB: non-torch memory within is near
+
+
+@dataclasses.dataclass
+class Server:
+    """What is answered for a row of vLLM or SGLang: its figures (name, logged, here), or why it is left; whether the bounds hold the log's device."""
+    figures: list | str
+    holds: bool | None = None
 
 
 def rows_of(name):
     return truth_rows.read_rows(truth_rows.TRUTH / name)
 
 
+def within_bounds(answered, found):
+    """Whether the bounds hold the device as it is with the log's non-torch memory and graphs in place of those answered; None where it prints neither."""
+    others = [(logged - here) * serving.GIB for key, logged, here in found if key in ("non_torch_gib", "cuda_graph_gib")]
+    if not others or not answered.get("bounds"):
+        return None
+    device = max(rank["peak_device_bytes"] for rank in answered["ranks"]) + sum(others)
+    printed = len(others) * HALF * serving.GIB
+    return answered["bounds"]["low_bytes"] - printed <= device <= answered["bounds"]["high_bytes"] + printed
+
+
 def served(program, row):
-    """(figure, logged, here) of a vLLM or SGLang row, or why it is left."""
     try:
         config = serving.config_of(row)
         args = serving.arguments(row, config)
-        whole = serving.figures(serving.answer(program, config, args), row["engine"])
+        answered = serving.answer(program, config, args)
         given = serving.given_budget(program, row, config, args)
     except serving.Left as why:
-        return str(why)
+        return Server(str(why))
+    whole = serving.figures(answered, row["engine"])
     found = [(key, logged, value) for key, value, logged, _ in serving.errors(whole, row["measured"]) if serving.is_comparable(row, key)]
-    return found + [(f"{key} given the bytes", logged, value) for key, value, logged, _ in serving.errors(given, row["measured"])]
+    holds = within_bounds(answered, found)
+    return Server(found + [(f"{key} given the bytes", logged, value) for key, value, logged, _ in serving.errors(given, row["measured"])], holds)
 
 
 def started(program, row, folder):
@@ -66,8 +86,16 @@ def lines(name, found, note):
     return out
 
 
+def beside_the_allocator(servers, answered):
+    apart = [abs(here - logged) for found in answered for figure, logged, here in found if figure == "non_torch_gib"]
+    held = [server.holds for server in servers if server.holds is not None]
+    return ("| memory outside the allocator | logs |\n|---|---:|\n"
+            f"| non-torch memory within {NEAR} GiB | {sum(one <= NEAR + HALF for one in apart)} of {len(apart)} |\n"
+            f"| the device with the log's own non-torch memory and graphs lies within the bounds | {sum(held)} of {len(held)} |")
+
+
 def shares(servers, buffers, left):
-    answered = [found for found in servers if isinstance(found, list) and found]
+    answered = [server.figures for server in servers if isinstance(server.figures, list) and server.figures]
     values = {figure: [] for figure in FIGURES}
     for found in answered:
         for figure, logged, here in found:
@@ -84,7 +112,7 @@ def shares(servers, buffers, left):
     for kind in dict.fromkeys(kind for kind, _ in whole):
         same = [printed for one, printed in whole if one == kind]
         table.append(f"| llama.cpp's {kind} buffers | {len(same)} | {sum(same)} | | |")
-    return table[0] + "\n\n" + "\n".join(table[1:]) + "\n"
+    return table[0] + "\n\n" + "\n".join(table[1:]) + "\n\n" + beside_the_allocator(servers, answered) + "\n"
 
 
 def main():
@@ -111,8 +139,9 @@ left out. GiB as logs print them, to 0.01; llama.cpp's MiB, to 0.01.
 
 | row | figure | log | memtape | |
 |---|---|---:|---:|---|""")
-    for row, found in zip(logs, servers, strict=True):
-        print("\n".join(lines(f"{row['id']} ({row['version']})", found, "")))
+    for row, server in zip(logs, servers, strict=True):
+        card = f"{row['num_gpus'] or 1} x {row['gpu'] or 'a card that is not said'}"
+        print("\n".join(lines(f"{row['id']} ({row['version']}, {card})", server.figures, "")))
     print("\n## llama.cpp\n\n| row | figure | log | memtape | |\n|---|---|---:|---:|---|")
     for row, found in zip(ggml, buffers, strict=True):
         print("\n".join(lines(f"{row['id']} {row['model'] or ''} ({row['build']})", found, row["note"] or "")))
