@@ -19,7 +19,6 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "tape/repeat.h"
-#include "workload/train_recipe.h"
 
 namespace memtape::torchtune {
 namespace {
@@ -205,7 +204,7 @@ Result<torch::TrainRun> run_training(const TrainPlan& plan, const Config& config
   if (!args) return tl::unexpected(args.error());
   std::optional<Lora> lora;
   if (recipe.lora) {
-    const Result<Lora> read = read_lora(recipe);
+    const Result<Lora> read = read_lora(*recipe.lora);
     if (!read) return tl::unexpected(read.error());
     lora = *read;
   }

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "framework/torch/lora_targets.h"
 #include "framework/torch/optimizer_in_backward.h"
 #include "framework/torch/strategy.h"
 #include "framework/transformers/bitsandbytes_optimizer.h"
 #include "framework/transformers/torchao_adamw.h"
-#include "workload/train_recipe.h"
 
 namespace memtape::torchtune {
 namespace {
@@ -84,6 +84,18 @@ Result<void> check_levers(const TrainRecipe& recipe) {
     return bad_input("gradients are not accumulated with optimizers in backward", kOption,
                      "--gradient-accumulation 1");
   return {};
+}
+
+TrainRecipe resolved(TrainRecipe recipe, const Config&) {
+  if (recipe.lora && (recipe.lora->targets.empty() ||
+                      recipe.lora->targets == std::vector{std::string(torch::kDefaultLoraTargets)}))
+    recipe.lora->targets = {"q_proj", "v_proj"};
+  const auto& levers = recipe.own.of<Levers>();
+  if (levers.compiles && !levers.is_packed)
+    recipe.not_modelled.emplace_back(
+        "layers compiled over rows that are not packed are one graph, whose gradients come at its "
+        "end; here they come as from the four graphs over packed rows");
+  return recipe;
 }
 
 std::unique_ptr<torch::Optimizer> make_optimizer(const TrainRecipe& recipe,

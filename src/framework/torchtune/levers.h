@@ -12,8 +12,9 @@
 #include "release/version.h"
 
 namespace memtape {
+class Config;
 struct TrainRecipe;
-}
+}  // namespace memtape
 
 namespace memtape::torchtune {
 
@@ -62,6 +63,9 @@ Result<void> read_strategy(std::string_view json, TrainRecipe& recipe);
 
 /// What the recipes themselves refuse (recipes/full_finetune_single_device.py, __init__).
 Result<void> check_levers(const TrainRecipe& recipe);
+
+/// The recipe with torchtune's own defaults: adapters of queries and values.
+TrainRecipe resolved(TrainRecipe recipe, const Config& config);
 
 /// The optimizer of the configuration for parameters in the order of model.parameters().
 std::unique_ptr<torch::Optimizer> make_optimizer(const TrainRecipe& recipe,

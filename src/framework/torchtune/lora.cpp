@@ -8,14 +8,11 @@
 #include <vector>
 
 #include "base/text.h"
-#include "framework/torch/lora_targets.h"
-#include "framework/torchtune/levers.h"
-#include "workload/train_recipe.h"
 
 namespace memtape::torchtune {
 
-Result<Lora> read_lora(const TrainRecipe& recipe) {
-  Lora lora{.rank = recipe.lora->rank, .dropout = recipe.lora->dropout};
+Result<Lora> read_lora(const LoraRecipe& recipe) {
+  Lora lora{.rank = recipe.rank, .dropout = recipe.dropout};
   struct Target {
     std::string_view name;
     bool Lora::* adapted;
@@ -34,7 +31,7 @@ Result<Lora> read_lora(const TrainRecipe& recipe) {
                                                    {"lm_head", &Lora::output}});
   std::vector<std::string_view> known;
   for (const Target& target : kTargets) known.push_back(target.name);
-  for (const std::string& name : recipe.lora->targets) {
+  for (const std::string& name : recipe.targets) {
     const auto found = std::ranges::find(kTargets, name, &Target::name);
     if (found == kTargets.end())
       return bad_input("\"" + name + "\" is no part that torchtune adapts", "--lora-targets",
@@ -42,18 +39,6 @@ Result<Lora> read_lora(const TrainRecipe& recipe) {
     lora.*(found->adapted) = true;
   }
   return lora;
-}
-
-TrainRecipe resolved(TrainRecipe recipe, const Config&) {
-  if (recipe.lora && (recipe.lora->targets.empty() ||
-                      recipe.lora->targets == std::vector{std::string(torch::kDefaultLoraTargets)}))
-    recipe.lora->targets = {"q_proj", "v_proj"};
-  const auto& levers = recipe.own.of<Levers>();
-  if (levers.compiles && !levers.is_packed)
-    recipe.not_modelled.emplace_back(
-        "layers compiled over rows that are not packed are one graph, whose gradients come at its "
-        "end; here they come as from the four graphs over packed rows");
-  return recipe;
 }
 
 }  // namespace memtape::torchtune

@@ -6,11 +6,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-
-namespace memtape {
-class Config;
-struct TrainRecipe;
-}  // namespace memtape
+#include "workload/lora_recipe.h"
 
 namespace memtape::torchtune {
 
@@ -21,9 +17,6 @@ struct Lora {
 };
 
 /// --lora-targets by torchtune's words: q_proj, k_proj, v_proj, output_proj, mlp, output.
-Result<Lora> read_lora(const TrainRecipe& recipe);
-
-/// The recipe with torchtune's own defaults: adapters of queries and values.
-TrainRecipe resolved(TrainRecipe recipe, const Config& config);
+Result<Lora> read_lora(const LoraRecipe& recipe);
 
 }  // namespace memtape::torchtune
