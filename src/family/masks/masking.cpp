@@ -15,6 +15,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
+#include "release/mask_changes.h"
 #include "release/torch_changes.h"
 
 namespace memtape::family {
@@ -128,12 +129,12 @@ void prepare_padding_mask(MaskCall& call) {
   call.hides_future = true;
 }
 
-/// _ignore_causal_mask_sdpa of transformers 4.
-bool ignores_square_causal_mask(const MaskCall& call) {
+/// _ignore_causal_mask_sdpa of transformers before 5.14.
+bool ignores_square_causal_mask(const MaskCall& call, const Tensor& padding_mask) {
   const bool square = call.queries == 1 || call.keys == call.queries;
   if (!square || call.is_local()) return false;
-  if (!call.padding_mask.defined()) return true;
-  const Tensor none_hidden = ghost::all(call.padding_mask);
+  if (!padding_mask.defined()) return true;
+  const Tensor none_hidden = ghost::all(padding_mask);
   return !call.request.has_padding && !call.hides_future;
 }
 
@@ -144,12 +145,13 @@ bool ignores_causal_mask(const MaskCall& call) {
   if (!call.request.allow_is_causal_skip || decodes_compileable ||
       call.packed_sequence_mask.defined() || call.request.block_sequence_ids.defined())
     return false;
-  if (!ghost::has(changes::kMaskIndicesBroadcast)) return ignores_square_causal_mask(call);
   Tensor padding_mask = call.padding_mask;
   if (padding_mask.defined() && padding_mask.size(-1) > call.keys) {
     const Tensor mask_indices = ghost::arange(call.keys, DType::int64).add(0);
     padding_mask = ghost::index_columns(padding_mask, mask_indices);
   }
+  if (!ghost::has(changes::kMasksSumTheirTruths))
+    return ignores_square_causal_mask(call, padding_mask);
   if (call.is_local()) return false;
   const bool hides = call.request.has_padding || call.hides_future;
   if (call.queries == 1 || call.keys == call.queries) {

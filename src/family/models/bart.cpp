@@ -174,11 +174,14 @@ class BartDecoder : public nn::Module<BartDecoder> {
     const Tensor inputs_embeds = embed_tokens(input_ids);
     const bool counts_positions = ghost::has(changes::kBartLeavesHeads);
     const bool shares_masks = ghost::has(changes::kBartMasksAreShared);
-    Tensor position_ids, attention_mask, causal_mask;
+    Tensor position_ids, cache_position, attention_mask, causal_mask;
     if (counts_positions) {
       position_ids = ghost::arange(inputs_embeds.size(1), DType::int64);
       const bool hands_on = !ghost::has(changes::kMasksCountTheirQueries);
-      if (!hands_on) position_ids = position_ids.add(0);
+      if (hands_on)
+        cache_position = position_ids;
+      else
+        position_ids = position_ids.add(0);
       attention_mask = ghost::ones(input_ids.sizes(), DType::float32);
       causal_mask =
           create_causal_mask({.attention = attention_,
@@ -200,8 +203,8 @@ class BartDecoder : public nn::Module<BartDecoder> {
     if (layernorm_embedding_) hidden_states = (*layernorm_embedding_)(hidden_states);
     hidden_states = ghost::dropout(hidden_states, dropout_);
     for (BartDecoderLayer& decoder_layer : layers_)
-      hidden_states =
-          decoder_layer(hidden_states, causal_mask, encoder_hidden_states, encoder_attention_mask);
+      hidden_states = decoder_layer(hidden_states, causal_mask, encoder_hidden_states,
+                                    encoder_attention_mask, cache_position);
     if (layer_norm_) hidden_states = (*layer_norm_)(hidden_states);
     return hidden_states;
   }

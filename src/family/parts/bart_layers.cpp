@@ -217,7 +217,7 @@ BartDecoderLayer::BartDecoderLayer(const nn::Scope& scope, const BartLayerConfig
 
 Tensor BartDecoderLayer::forward(const Tensor& x, const Tensor& attention_mask,
                                  const Tensor& encoder_hidden_states,
-                                 const Tensor& encoder_attention_mask) {
+                                 const Tensor& encoder_attention_mask, const Tensor&) {
   const auto attend = [&](Tensor& hidden_states) {
     hidden_states = self_attn_(hidden_states, Tensor(), attention_mask);
   };

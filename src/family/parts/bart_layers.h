@@ -92,8 +92,9 @@ class BartDecoderLayer : public LayerOfSeveralInputs<BartDecoderLayer> {
   static constexpr std::size_t kFurtherInput = 1;  ///< encoder_hidden_states
 
   BartDecoderLayer(const nn::Scope& scope, const BartLayerConfig& c);
+  /// Layers are given the positions, too, in releases that hand them on, and do not look at them.
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor& encoder_hidden_states,
-                 const Tensor& encoder_attention_mask);
+                 const Tensor& encoder_attention_mask, const Tensor& cache_position = {});
 
  private:
   BartLayerConfig config_;
