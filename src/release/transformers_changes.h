@@ -70,18 +70,19 @@ inline constexpr Change kOriginalFrequenciesAreABuffer{
     "its frequencies once more; before, the two were one tensor.",
     "models/llama/modeling_llama.py:LlamaRotaryEmbedding"};
 
-inline constexpr Change kPositionsAreAdded{
-    Package::transformers,
-    {5, 0, 0},
-    "Positions are torch.arange(S) + past_seen_tokens; before, one arange between the two.",
-    "models/llama/modeling_llama.py:LlamaModel.forward"};
+inline constexpr Change kPositionsAreAdded{Package::transformers,
+                                           {5, 0, 0},
+                                           "Positions are torch.arange(S) + past_seen_tokens in "
+                                           "Llama and models whose code is made of its "
+                                           "own; before, one arange between the two.",
+                                           "models/llama/modeling_llama.py:LlamaModel.forward"};
 
 inline constexpr Change kAllPositionsAreAdded{
     Package::transformers,
     {5, 4, 0},
-    "So are those of the models of images and text whose positions have several axes.",
-    "models/qwen2_vl/modeling_qwen2_vl.py:Qwen2VLTextModel.forward, "
-    "models/glm4v/modeling_glm4v.py:Glm4vTextModel.forward"};
+    "So are those of all other models, with the end of cache_position.",
+    "models/qwen3/modeling_qwen3.py:Qwen3Model.forward, "
+    "models/qwen2_vl/modeling_qwen2_vl.py:Qwen2VLTextModel.forward"};
 
 inline constexpr Change kMasksCountTheirQueries{
     Package::transformers,

@@ -106,7 +106,7 @@ class GlmMoeDsaModel : public nn::Module<GlmMoeDsaModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor inputs_embeds = embed_tokens(input_ids);
-    const Tensor position_ids = position_ids_for(inputs_embeds);
+    const Tensor position_ids = position_ids_for(inputs_embeds, changes::kPositionsAreAdded);
     const LayerMasks masks =
         create_sparse_attention_mask(config_, attention_mask, inputs_embeds, position_ids);
     Tensor hidden_states = inputs_embeds, topk_indices;

@@ -42,6 +42,7 @@ LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attenti
 struct Positions {
   Tensor text, rotary;
 };
+inline Positions one_axis(const Tensor& position_ids) { return {position_ids, position_ids}; }
 
 /// What a family may change beside its layers.
 struct DecoderParts {
@@ -49,10 +50,6 @@ struct DecoderParts {
   using Embedding = nn::Embedding;  ///< made with (scope, vocabulary, size)
   using Rotary = RotaryEmbedding;   ///< made with (scope, rope(settings))
   static const RopeParameters& rope(const DecoderConfig& c) { return c.rope; }
-  static Positions positions(const Tensor& inputs_embeds) {
-    const Tensor ids = position_ids_for(inputs_embeds);
-    return {ids, ids};
-  }
   /// Layers with equal kind run the same ops, so the repeated ones need not be run
   /// (nn/layer_stack.h).
   static int layer_kind(const DecoderConfig& c, std::size_t layer) {
@@ -191,8 +188,10 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
       return {first, first};
     if constexpr (requires { Parts::positions(inputs_embeds, *rotary_emb_); })
       return Parts::positions(inputs_embeds, *rotary_emb_);
-    else
+    else if constexpr (requires { Parts::positions(inputs_embeds); })
       return Parts::positions(inputs_embeds);
+    else
+      return one_axis(position_ids_for(inputs_embeds, *config_.positions_added_since));
   }
 
   /// Returns cos and sin of the positions, or the positions themselves if each attention makes its

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
+#include "family/parts/forward_arguments.h"
 #include "ghost/session.h"
 #include "release/transformers_4_changes.h"
 
@@ -66,7 +67,8 @@ DecoderConfig::DecoderConfig(const Config& c, const ModelOptions& options, const
       attention_dropout(c.number("attention_dropout", 0.0)),
       rope(rope_parameters(c, head_dim)),
       attention(options.attention),
-      layer_types(static_cast<std::size_t>(num_hidden_layers), LayerType::full_attention) {
+      layer_types(static_cast<std::size_t>(num_hidden_layers), LayerType::full_attention),
+      positions_added_since(&family::positions_added_since(c.text("model_type", ""))) {
   check_divides(c, "num_key_value_heads", num_key_value_heads, num_attention_heads);
 }
 

@@ -12,6 +12,7 @@
 #include "family/parts/rope.h"
 #include "family/pretrained.h"
 #include "nn/activations.h"
+#include "release/release.h"
 
 namespace memtape::family {
 
@@ -48,8 +49,9 @@ struct DecoderConfig {
   std::vector<LayerType> layer_types;  ///< one per layer
   bool masks_by_layer_type =
       false;  ///< the model makes a mask per type in use, the full one always (causal_mask_mapping)
-  bool masks_both_types = false;  ///< and the sliding one always
-  bool knew_windows = false;      ///< its masks heeded windows before kMasksKnowWindows, too
+  bool masks_both_types = false;        ///< and the sliding one always
+  const Change* positions_added_since;  ///< see forward_arguments.h
+  bool knew_windows = false;            ///< its masks heeded windows before kMasksKnowWindows, too
 
   LayerType layer_type(std::int64_t layer) const {
     return layer_types[static_cast<std::size_t>(layer)];

@@ -35,6 +35,15 @@ constexpr SlicingHead kSlicingHeads[] = {
     {"xglm", changes::kOlderHeadsKeepLogits},
 };
 
+/// Those that add since kPositionsAreAdded, read in the models' sources of 5.0 to 5.3.
+constexpr std::string_view kAddingModels[] = {
+    "apertus",        "arcee",         "bitnet",      "cohere",     "cwm",
+    "deepseek_v2",    "deepseek_v3",   "ernie4_5",    "glm",        "glm4",
+    "glm4_moe",       "glm4_moe_lite", "glm_moe_dsa", "helium",     "hunyuan_v1_dense",
+    "hunyuan_v1_moe", "jais2",         "llama",       "nanochat",   "olmo",
+    "olmo2",          "olmo3",         "seed_oss",    "solar_open", "youtu",
+};
+
 bool slices(std::string_view model_type) {
   if (!ghost::has(changes::kHeadsKeepLogits)) return false;
   const auto* const head = std::ranges::find(kSlicingHeads, model_type, &SlicingHead::model_type);
@@ -53,6 +62,11 @@ ForwardArguments::ForwardArguments(KeyValueCache* past_key_values, Tensor positi
 Tensor passed_position_ids() {
   const auto* const passed = ghost::given_here<ForwardArguments>();
   return passed ? passed->position_ids_ : Tensor();
+}
+
+const Change& positions_added_since(std::string_view model_type) {
+  const bool early = std::ranges::find(kAddingModels, model_type) != std::end(kAddingModels);
+  return early ? changes::kPositionsAreAdded : changes::kAllPositionsAreAdded;
 }
 
 Tensor position_ids_for(const Tensor& inputs_embeds, const Change& added_since) {

@@ -41,10 +41,13 @@ bool is_decoding();
 /// The position_ids that were passed; undefined when none were.
 Tensor passed_position_ids();
 
+/// Since when a model adds past_seen_tokens to torch.arange(S), by its type.
+const Change& positions_added_since(std::string_view model_type);
+
 /// The passed position_ids, or torch.arange(S), to which past_seen_tokens are added since that
 /// release, unsqueezed to [1, S].
 Tensor position_ids_for(const Tensor& inputs_embeds,
-                        const Change& added_since = changes::kPositionsAreAdded);
+                        const Change& added_since = changes::kAllPositionsAreAdded);
 
 /// hidden_states[:, slice_indices, :]: the states that the head makes logits of. Heads of releases
 /// that know no logits_to_keep take them whole.

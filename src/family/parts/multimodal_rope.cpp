@@ -74,7 +74,7 @@ Tensor joined_sections(const Tensor& of_axes) {
 }
 
 Tensor expanded_positions(const Tensor& inputs_embeds, std::int64_t axes) {
-  return position_ids_for(inputs_embeds, changes::kAllPositionsAreAdded)
+  return position_ids_for(inputs_embeds)
       .squeeze(0)
       .view({1, 1, -1})
       .expand({axes, inputs_embeds.size(0), -1});
