@@ -7,6 +7,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
+#include "ghost/ops/memory_format.h"
 #include "ghost/ops/views.h"
 #include "ghost/trace.h"
 
@@ -89,6 +90,9 @@ Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
   sizes[d] = 0;
   DType dtype = tensors.front()->dtype();
   bool wants_grad = false;
+  // aten/src/ATen/native/TensorShape.cpp, cat_compute_output_memory_format
+  const bool channels_last =
+      std::ranges::all_of(tensors, [](const Tensor* t) { return lies_channels_last(*t); });
   for (const Tensor* t : tensors) {
     if (!is_skipped(*t)) sizes[d] += t->size(d);
     if (t->dtype() != dtype) dtype = promote(*tensors.front(), *t);
@@ -96,7 +100,7 @@ Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
   }
   Op op("cat", {});
   for (const Tensor* t : tensors) traced_reads({t});
-  Tensor out = empty(sizes, dtype);
+  Tensor out = channels_last ? empty_channels_last(sizes, dtype) : empty(sizes, dtype);
   if (wants_grad && s.grad_enabled && !s.skipping) {
     const Ptr<CatBackward0> node = make_node<CatBackward0>(d);
     for (const Tensor* t : tensors) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/memory_format.h"
 
 namespace memtape::ghost {
 namespace {
@@ -21,6 +22,7 @@ struct ConstantPadNdBackward0 final : Node {
 
 }  // namespace
 
+/// In the memory format of what is padded (aten/src/ATen/native/PadNd.cpp, constant_pad_nd).
 Tensor pad(const In& x, int d, std::int64_t before, std::int64_t after) {
   Op op("constant_pad_nd", {&x});
   const std::int64_t cut_front = std::max<std::int64_t>(-before, 0),
@@ -32,7 +34,8 @@ Tensor pad(const In& x, int d, std::int64_t before, std::int64_t after) {
   } else {
     Dims sizes = x->sizes();
     sizes[d] += before + after;
-    out = empty(sizes, x->dtype());
+    out =
+        lies_channels_last(*x) ? empty_channels_last(sizes, x->dtype()) : empty(sizes, x->dtype());
   }
   if (op.differentiable())
     set_history(out, op.node<ConstantPadNdBackward0>({&*x}, d, before, after));
