@@ -9,16 +9,22 @@
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
 #include "ghost/session.h"
+#include "release/cache_changes.h"
 #include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
 
-/// torch.cat([held, states], dim=-2); at first there is an empty tensor of the keys' dtype, or, in
+/// torch.cat([held, states], dim=-2); at first there is an empty tensor of that dtype, or, in
 /// releases before, nothing that the states would be joined to.
 Tensor joined(const Tensor& held, const Tensor& states, DType dtype) {
   if (!held.defined() && !ghost::has(changes::kCacheJoinsFromTheStart)) return states;
   return ghost::cat({held.defined() ? held : ghost::zeros({0}, dtype), states}, -2);
+}
+
+Tensor joined_values(const Tensor& held, const Tensor& value_states, DType of_keys) {
+  const bool keeps = ghost::has(changes::kCachedValuesKeepTheirType);
+  return joined(held, value_states, keeps ? value_states.dtype() : of_keys);
 }
 
 /// A number that moves from the host to the device.
@@ -70,7 +76,7 @@ void DynamicLayer::update(Tensor& key_states, Tensor& value_states) {
   const DType dtype = key_states.dtype();
   seen += key_states.size(-2);
   keys_ = joined(keys_, key_states, dtype);
-  values_ = joined(values_, value_states, dtype);
+  values_ = joined_values(values_, value_states, dtype);
   bill_to_cache(keys_);
   bill_to_cache(values_);
   key_states = keys_;
@@ -90,7 +96,7 @@ void DynamicSlidingWindowLayer::update(Tensor& key_states, Tensor& value_states)
          "a prompt and an answer within its window, or --num_assistant_tokens 1"});
   seen += key_states.size(-2);
   const Tensor full_key_states = joined(keys_, key_states, dtype);
-  const Tensor full_value_states = joined(values_, value_states, dtype);
+  const Tensor full_value_states = joined_values(values_, value_states, dtype);
   bill_to_cache(full_key_states);
   bill_to_cache(full_value_states);
   keys_ = records_past_ ? full_key_states : tail(full_key_states, window_ - 1);
