@@ -7,6 +7,7 @@
 
 #include "family/registry.h"
 #include "framework/torch/built_parameters.h"
+#include "small_towers.h"
 
 namespace memtape {
 namespace {
@@ -483,6 +484,11 @@ constexpr std::array kSpecials{
                          "num_attention_heads": 4, "num_key_value_heads": 2},
            "vision_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
                          "num_attention_heads": 4, "patch_size": 8, "num_patches": 16}, "projector_hidden_size": 80)"},
+    Special{"lfm3_vl", kSmallLfm3Vl},
+    Special{"inkling2", kSmallInkling2},
+    Special{"inkling2_loop", kSmallInkling2},
+    Special{"dots3_note", kSmallDots3Note},
+    Special{"apertus1p5", kSmallApertus1p5},
     Special{
         "deberta",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,

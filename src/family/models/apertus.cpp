@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apertus and the text model of Apertus 1.5: Llama with norms on the heads of q and k and an MLP
-// without a gate, whose activation is xIELU with two trained numbers; mirroring transformers 5.17 models/apertus/modular_apertus.py and
-// XIELUActivation of activations.py, as Python runs it where the xIELU wheel is not installed.
+// Apertus and Apertus 1.5: Llama with norms on the heads of q and k and an MLP without a gate, whose
+// activation is xIELU with two trained numbers; mirroring transformers 5.17
+// models/apertus/modular_apertus.py and XIELUActivation of activations.py, as Python runs it where
+// the xIELU wheel is not installed. Apertus 1.5 has tokenizers of images and sounds behind its text
+// model, in float32 (parts/apertus_tokenizers.h).
 #include <optional>
 #include <string>
 
 #include "family/facts.h"
+#include "family/parts/apertus_tokenizers.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
+#include "family/parts/text_before_towers.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
@@ -105,15 +109,31 @@ struct ApertusParts : DecoderParts {
 };
 
 /// Apertus 1.5's text model: a vocabulary that has codes of images and sounds, too.
-ModelPointer build_apertus1p5_text(const Config& c, const ModelOptions& options) {
-  const ApertusConfig config(c, options, 266752);
+ApertusConfig apertus1p5_text_config(const Config& c, const ModelOptions& options) {
+  ApertusConfig config(c, options, 266752);
   if (config.output_vocab_size > config.vocab_size)
     c.fail("output_vocab_size", "must be at most vocab_size " + std::to_string(config.vocab_size));
-  return build_checked<DecoderForCausalLM<ApertusParts>>(c, config, options);
+  return config;
+}
+
+ModelPointer build_apertus1p5_text(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<ApertusParts>>(c, apertus1p5_text_config(c, options),
+                                                         options);
+}
+
+ModelPointer build_apertus1p5(const Config& c, const ModelOptions& options) {
+  return build_text_before_towers<ApertusParts, DecoderModel<ApertusParts>, ApertusTokenizers>(
+      c, apertus1p5_text_config(c.object("text_config"), options), ApertusTokenizersConfig(c),
+      false, options);
 }
 
 ModelPointer build_apertus(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<ApertusParts>>(c, ApertusConfig(c, options), options);
+}
+
+std::string needs_no_sdpa_by_name(const Config&, const Release&) {
+  return "transformers stops where sdpa is asked for by name, which Apertus 1.5's tokenizer of "
+         "images has not: this is the answer where no attention is named, or eager";
 }
 
 }  // namespace
@@ -132,5 +152,14 @@ extern const FamilyFacts kApertus1p5Text{.model_type = "apertus1p5_text",
                                          .has_bos = Known::yes,
                                          .modeling = kDecoder,
                                          .build = build_apertus1p5_text};
+
+extern const FamilyFacts kApertus1p5{.model_type = "apertus1p5",
+                                     .task = Task::image_text_to_text,
+                                     .first = {5, 24, 0},
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .taken_otherwise = needs_no_sdpa_by_name,
+                                     .build = build_apertus1p5};
 
 }  // namespace memtape::family

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dots 3 Note on text: latent attention with scaled latents, a norm on the one rotated key and a gate
+// Dots 3 Note on text, alone and with its towers: latent attention with scaled latents, a norm on the one rotated key and a gate
 // for each head; layers see what an indexer chose, or slide with sizes of their own. Mirroring
 // transformers 5.24 models/dots3_note/modular_dots3_note.py.
 #include <string>
@@ -8,7 +8,9 @@
 
 #include "family/caches/key_value_cache.h"
 #include "family/facts.h"
+#include "family/parts/dots3_towers.h"
 #include "family/parts/sparse_attention.h"
+#include "family/parts/text_before_towers.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 
@@ -270,6 +272,18 @@ ModelPointer build_dots3_note_text(const Config& c, const ModelOptions& options)
                                                                        options);
 }
 
+/// Published files have the text's settings beside those of the towers.
+ModelPointer build_dots3_note(const Config& c, const ModelOptions& options) {
+  const Dots3Config text(c.is_null("text_config") ? c : c.object("text_config"), options);
+  return build_text_before_towers<Dots3Parts, Dots3TextModel, Dots3Towers>(
+      c, text, Dots3TowersConfig(c, text.hidden_size), false, options);
+}
+
+std::string leaves_indexer_cache_out(const Config&, const Release&) {
+  return "the keys that Dots 3 Note's indexers keep in a cache while it trains without "
+         "checkpointing are left out: 256 bytes a token and layer of the published size";
+}
+
 }  // namespace
 
 extern const FamilyFacts kDots3NoteText{.model_type = "dots3_note_text",
@@ -278,5 +292,14 @@ extern const FamilyFacts kDots3NoteText{.model_type = "dots3_note_text",
                                         .has_bos = Known::yes,
                                         .modeling = kDecoder,
                                         .build = build_dots3_note_text};
+
+extern const FamilyFacts kDots3Note{.model_type = "dots3_note",
+                                    .task = Task::image_text_to_text,
+                                    .first = {5, 23, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .modeling = kDecoder,
+                                    .taken_otherwise = leaves_indexer_cache_out,
+                                    .build = build_dots3_note};
 
 }  // namespace memtape::family

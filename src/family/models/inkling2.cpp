@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inkling 2 on text: layers whose inputs are attended out of the sums of earlier blocks, also where
-// the middle ones run several times; mirroring transformers 5.24
+// Inkling 2 on text, alone and with its tower of images: layers whose inputs are attended out of the
+// sums of earlier blocks, also where the middle ones run several times; mirroring transformers 5.24
 // models/inkling2/modular_inkling2.py and models/inkling2_loop/modular_inkling2_loop.py.
 #include <utility>
 
 #include "family/facts.h"
+#include "family/parts/config_checks.h"
 #include "family/parts/decoder.h"
 #include "family/parts/inkling2_layer.h"
 #include "family/parts/mamba2_mixer.h"
+#include "family/parts/text_before_towers.h"
+#include "family/parts/tower_modules.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/views.h"
@@ -113,6 +116,94 @@ struct Inkling2Parts : DecoderParts {
   }
 };
 
+struct Inkling2TowerConfig {
+  Inkling2TowerConfig(const Config& whole, const Inkling2Config& text)
+      : Inkling2TowerConfig(whole.object("vision_config")) {
+    const Config c = whole.object("vision_config");
+    if (text_hidden_size != text.hidden_size)
+      c.fail("text_hidden_size", "must be the text model's hidden_size " +
+                                     std::to_string(text.hidden_size) + ", found " +
+                                     std::to_string(text_hidden_size));
+  }
+
+  std::int64_t hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_channels,
+      patch_size, spatial_merge_size, posemb_grid_size, projection_hidden_dim, text_hidden_size;
+  bool projector_bias;
+
+ private:
+  explicit Inkling2TowerConfig(const Config& c)
+      : hidden_size(c.dimension("hidden_size", 1024)),
+        intermediate_size(c.optional_dimension("intermediate_size")
+                              .value_or(static_cast<std::int64_t>(static_cast<double>(hidden_size) *
+                                                                  c.number("mlp_ratio", 4.0)))),
+        num_hidden_layers(c.layers("num_hidden_layers", 23)),
+        num_attention_heads(c.dimension("num_attention_heads", 16)),
+        num_channels(c.dimension("num_channels", 3)),
+        patch_size(c.dimension({"patch_size", "native_patch_size"}, 20)),
+        spatial_merge_size(c.dimension({"spatial_merge_size", "adapter_merge_size"}, 2)),
+        posemb_grid_size(c.dimension("posemb_grid_size", 32)),
+        projection_hidden_dim(c.dimension("projection_hidden_dim", 4096)),
+        text_hidden_size(c.dimension("text_hidden_size", 4608)),
+        projector_bias(c.boolean("projector_bias", false)) {
+    check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
+  }
+};
+
+/// Inkling2VisionModel.
+class Inkling2Tower {
+ public:
+  using Settings = Inkling2TowerConfig;
+  Inkling2Tower(const nn::Scope& scope, const Inkling2TowerConfig& c) {
+    const nn::Scope tower = scope / "vision_tower";
+    make_embeddings(tower / "embeddings", c);
+    made_.layer_norm(tower / "pre_layernorm", c.hidden_size);
+    made_.rotary(tower / "rotary_emb", c.hidden_size / c.num_attention_heads / 2);
+    const nn::Scope layers = tower / "layers";
+    for (std::int64_t i = 0; i < c.num_hidden_layers; ++i) make_layer(layers / i, c);
+    const nn::Scope merger = tower / "merger";
+    made_.linear(merger / "linear_1", c.spatial_merge_size * c.spatial_merge_size * c.hidden_size,
+                 c.projection_hidden_dim, c.projector_bias);
+    made_.linear(merger / "linear_2", c.projection_hidden_dim, c.text_hidden_size,
+                 c.projector_bias);
+  }
+
+ private:
+  void make_embeddings(const nn::Scope& scope, const Inkling2TowerConfig& c) {
+    made_.linear(scope / "patch_embedding", c.num_channels * c.patch_size * c.patch_size,
+                 c.hidden_size, false);
+    made_.embedding(scope / "position_embedding", c.posemb_grid_size * c.posemb_grid_size,
+                    c.hidden_size);
+    scope.parameter("class_embedding", {c.hidden_size});
+    scope.parameter("cls_position_embedding", {c.hidden_size});
+  }
+  void make_layer(const nn::Scope& scope, const Inkling2TowerConfig& c) {
+    const nn::Scope attention = scope / "self_attn", mlp = scope / "mlp";
+    for (const char* name : {"k_proj", "v_proj", "q_proj", "out_proj"})
+      made_.linear(attention / name, c.hidden_size, c.hidden_size, true);
+    made_.linear(mlp / "fc1", c.hidden_size, c.intermediate_size, true);
+    made_.linear(mlp / "fc2", c.intermediate_size, c.hidden_size, true);
+    made_.layer_norm(scope / "layernorm_before", c.hidden_size);
+    made_.layer_norm(scope / "layernorm_after", c.hidden_size);
+    scope.parameter("lambda_1", {c.hidden_size});
+    scope.parameter("lambda_2", {c.hidden_size});
+  }
+
+  TowerModules made_;
+};
+
+ModelPointer build_whole(const Config& c, const Inkling2Config& text, const ModelOptions& options) {
+  return build_text_before_towers<Inkling2Parts, Inkling2TextModel, Inkling2Tower>(
+      c, text, Inkling2TowerConfig(c, text), false, options);
+}
+
+ModelPointer build_inkling2(const Config& c, const ModelOptions& options) {
+  return build_whole(c, Inkling2Config::of_text(c.object("text_config"), options), options);
+}
+
+ModelPointer build_inkling2_loop(const Config& c, const ModelOptions& options) {
+  return build_whole(c, Inkling2Config::of_loop(c.object("text_config"), options), options);
+}
+
 ModelPointer build(const Config& c, const Inkling2Config& config, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Inkling2Parts, Inkling2TextModel>>(c, config, options);
 }
@@ -140,5 +231,21 @@ extern const FamilyFacts kInkling2LoopText{.model_type = "inkling2_loop_text",
                                            .has_bos = Known::no,
                                            .modeling = eager_only(with_convolutions(kDecoder)),
                                            .build = build_inkling2_loop_text};
+
+extern const FamilyFacts kInkling2{.model_type = "inkling2",
+                                   .task = Task::image_text_to_text,
+                                   .first = {5, 23, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::no,
+                                   .modeling = eager_only(with_convolutions(kDecoder)),
+                                   .build = build_inkling2};
+
+extern const FamilyFacts kInkling2Loop{.model_type = "inkling2_loop",
+                                       .task = Task::image_text_to_text,
+                                       .first = {5, 24, 0},
+                                       .ties_head = Known::no,
+                                       .has_bos = Known::no,
+                                       .modeling = eager_only(with_convolutions(kDecoder)),
+                                       .build = build_inkling2_loop};
 
 }  // namespace memtape::family

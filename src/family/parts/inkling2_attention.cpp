@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "family/caches/key_value_cache.h"
 #include "family/parts/attention_calls.h"
 #include "family/parts/put_into_float32.h"
 #include "ghost/ops/comparisons.h"
@@ -71,7 +72,11 @@ Tensor Inkling2ShortConvolution::forward(const Tensor& x) {
   Tensor hidden_states = x.to_float();
   const Tensor residual = hidden_states;
   hidden_states = hidden_states.transpose(1, 2);
+  LinearLayer* const layer = KeyValueCache::linear_layer();
+  if (layer) layer->update_conv_state(hidden_states, weight_.size(-1));
   hidden_states = convolved(hidden_states, weight_);
+  if (layer)  // x[:, :, -seq_len:], a slice even of all
+    hidden_states = ghost::strided_slice(hidden_states, -1, hidden_states.size(-1) - x.size(1), 1);
   hidden_states = hidden_states.transpose(1, 2);
   hidden_states = hidden_states.add(residual).div(2.0);
   return hidden_states.to(x.dtype());
@@ -97,6 +102,8 @@ Tensor Inkling2DynamicShortConvolution::forward(const Tensor& x, const Tensor& d
   Tensor hidden_states = x.to_float();
   const Tensor residual = hidden_states;
   Tensor context = hidden_states.transpose(1, 2);
+  if (LinearLayer* const layer = KeyValueCache::linear_layer())
+    layer->update_conv_state(context, kernel_);
   context = ghost::strided_slice(ghost::pad_last(context, kernel_ - 1, 0), -1, 0, 1);
   Tensor windows = ghost::flip(ghost::unfold_last(context, kernel_), -1).transpose(1, 2);
   windows = windows.reshape({batch_size, seq_len, num_heads_, -1, kernel_});
@@ -233,8 +240,9 @@ Tensor Inkling2Attention::forward(const Tensor& x, const Tensor& key_hidden_stat
                                   const Tensor& value_hidden_states, const Tensor& attention_mask,
                                   const Tensor& relative_distance, const Tensor& position_ids) {
   const Tensor query_states = q_proj_(x, position_ids);
-  const Tensor key_states = k_proj_(key_hidden_states);
-  const Tensor value_states = v_proj_(value_hidden_states);
+  Tensor key_states = k_proj_(key_hidden_states);
+  Tensor value_states = v_proj_(value_hidden_states);
+  KeyValueCache::update(key_states, value_states);
   AttentionCalls::note(query_states, key_states, value_states);
   Inkling2Bias bias;
   bias.position_bias = relative_position_bias_(x, relative_distance, position_ids);
