@@ -34,6 +34,23 @@ inline constexpr Change kXlmRobertaMakesItsHeadFirst{
     "order. They do not in 4.57.6.",
     "models/xlm_roberta/modeling_xlm_roberta.py:XLMRobertaForMaskedLM.__init__"};
 
+inline constexpr Change kT5StacksCountPositions{
+    Package::transformers,
+    {4, 46, 0},
+    "Stacks of T5 and UMT5 count positions, of which masks and biases are made; before, "
+    "get_extended_attention_mask made a causal mask of every row, and UMT5 projected keys and "
+    "values before queries. It does in 4.45.2.",
+    "models/t5/modeling_t5.py:T5Stack.forward; models/umt5/modeling_umt5.py:UMT5Attention.forward; "
+    "modeling_utils.py:get_extended_attention_mask"};
+
+inline constexpr Change kUmt5TakesCheckpointedOutputs{
+    Package::transformers,
+    {4, 53, 0},
+    "UMT5's stacks go on with what a checkpointed layer returns; before, they took it from layers "
+    "that are not checkpointed alone, so that checkpointed ones have no gradient. They do in "
+    "4.52.4.",
+    "models/umt5/modeling_umt5.py:UMT5Stack.forward"};
+
 inline constexpr Change kUmt5CrossMasksAreShared{
     Package::transformers,
     {5, 9, 0},
@@ -115,11 +132,19 @@ inline constexpr Change kFairseqModelsCheckNoPadding{
     "have no mask. They do in 5.3.0.",
     "models/m2m_100/modeling_m2m_100.py:M2M100Encoder.forward, models/xglm/modeling_xglm.py"};
 
+inline constexpr Change kEsmKnowsNoPast{
+    Package::transformers,
+    {4, 54, 0},
+    "ESM counts positions from padding alone; before, it added how long the past is. It does in "
+    "4.53.3.",
+    "models/esm/modeling_esm.py:create_position_ids_from_input_ids"};
+
 inline constexpr Change kEsmRenamesItsMask{
     Package::transformers,
     {4, 56, 0},
-    "ESM's mask of numbers takes the name of that of ones, which goes; before, both lived as long "
-    "as the model ran. They do in 4.55.4.",
+    "ESM's mask is made behind the embeddings, and takes the name of that of ones, which goes; "
+    "before, both came first, lived as long as the model ran, and hid what was embedded, and ids "
+    "were looked through for padding. They do in 4.55.4.",
     "models/esm/modeling_esm.py:EsmModel.forward"};
 
 inline constexpr Change kEsmMasksAreShared{

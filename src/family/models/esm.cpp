@@ -7,6 +7,7 @@
 #include <string>
 
 #include "family/facts.h"
+#include "family/masks/padding_check.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
@@ -257,7 +258,8 @@ class EsmEmbeddings : public nn::Module<EsmEmbeddings> {
   void init_weights() const { position_ids_->init_weights(); }
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
-    const Tensor position_ids = create_position_ids_from_input_ids(input_ids, PastLength::left_out);
+    const Tensor position_ids = create_position_ids_from_input_ids(
+        input_ids, ghost::has(changes::kEsmKnowsNoPast) ? PastLength::left_out : PastLength::added);
     const Tensor inputs_embeds = word_embeddings(input_ids);
     Tensor embeddings = inputs_embeds, src_lengths, mask_ratio_observed, position_embeddings;
     if (token_dropout_) {
@@ -315,8 +317,11 @@ class EsmModel : public nn::Module<EsmModel> {
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
-    const Tensor inputs_embeds = embeddings(input_ids, given_mask);
-    const EncoderMask mask = mask_of(given_mask, inputs_embeds);
+    const bool masks_first = !ghost::has(changes::kEsmRenamesItsMask);
+    EncoderMask mask;
+    if (masks_first) mask = mask_before_embeddings(input_ids, given_mask);
+    const Tensor inputs_embeds = embeddings(input_ids, masks_first ? mask.given : given_mask);
+    if (!masks_first) mask = mask_of(given_mask, inputs_embeds);
     const Tensor& attention_mask = mask.extended;
     Tensor position_ids;
     CosSin position_embeddings;
@@ -331,6 +336,12 @@ class EsmModel : public nn::Module<EsmModel> {
   }
 
  private:
+  EncoderMask mask_before_embeddings(const Tensor& input_ids, const Tensor& given_mask) const {
+    if (!given_mask.defined()) look_for_padding(input_ids);
+    return extended_mask(AttentionImplementation::eager, given_mask, input_ids.sizes(),
+                         embeddings.word_embeddings.weight.dtype());
+  }
+
   EncoderMask mask_of(const Tensor& given_mask, const Tensor& inputs_embeds) const {
     if (ghost::has(changes::kEsmMasksAreShared))
       return {.given = {},
@@ -339,7 +350,7 @@ class EsmModel : public nn::Module<EsmModel> {
     EncoderMask mask =  // in numbers for sdpa, too, whatever it hides
         extended_mask(AttentionImplementation::eager, given_mask,
                       Dims{inputs_embeds.size(0), inputs_embeds.size(1)}, inputs_embeds.dtype());
-    if (ghost::has(changes::kEsmRenamesItsMask)) mask.given = {};
+    mask.given = {};
     return mask;
   }
 

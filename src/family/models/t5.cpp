@@ -9,13 +9,10 @@
 #include "family/masks/masking.h"
 #include "family/masks/update_causal_mask.h"
 #include "family/parts/shift_tokens.h"
-#include "family/parts/t5_layers.h"
-#include "ghost/ops/comparisons.h"
+#include "family/parts/t5_block.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
 #include "ghost/ops/pointwise.h"
-#include "ghost/ops/reductions.h"
-#include "nn/checkpointing.h"
 #include "release/encoder_changes.h"
 #include "release/head_changes.h"
 #include "release/transformers_4_changes.h"
@@ -23,72 +20,11 @@
 namespace memtape::family {
 namespace {
 
-/// "clamp inf values to enable fp16 training": rebinds hidden_states and clamp_value.
-void clamp_inf_values(Tensor& hidden_states, Tensor& clamp_value) {
-  if (hidden_states.dtype() != DType::float16) return;
-  {
-    const Tensor any = ghost::any(ghost::isinf(hidden_states));
-    const Tensor largest = ghost::zeros({}, DType::float32),
-                 below_largest = ghost::zeros({}, DType::float32);
-    clamp_value = ghost::where(any, below_largest, largest);
-  }
-  const Tensor negative = clamp_value.neg();
-  hidden_states = ghost::clamp(hidden_states, negative, clamp_value);
-}
-
-struct T5BlockOutput {
-  Tensor hidden_states, self_attn_position_bias, cross_attn_position_bias;
-};
-
-class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
- public:
-  T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, nn::ListIndex index)
-      : GradientCheckpointingLayer(scope),
-        layer_(scope / "layer"),
-        self_attention_(layer_ / 0, c,
-                        is_decoder ? T5AttentionKind::decoder : T5AttentionKind::encoder,
-                        index == 0 || !c.shares_position_bias),
-        cross_attention_(is_decoder ? std::make_unique<T5LayerAttention>(
-                                          layer_ / 1, c, T5AttentionKind::cross, false)
-                                    : nullptr),
-        feed_forward_(layer_ / (is_decoder ? 2 : 1), c) {}
-
-  T5BlockOutput forward(const Tensor& x, const Tensor& attention_mask, const Tensor& position_bias,
-                        const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask,
-                        const Tensor& encoder_decoder_position_bias, const Tensor& cache_position) {
-    T5BlockOutput out;
-    Tensor clamp_value;
-    T5AttentionOutput attended =
-        self_attention_(x, attention_mask, Tensor(), position_bias, cache_position);
-    out.hidden_states = std::move(attended.attn_output);
-    out.self_attn_position_bias = std::move(attended.position_bias);
-    clamp_inf_values(out.hidden_states, clamp_value);
-    if (cross_attention_) {
-      Tensor query_length;
-      if (cache_position.defined()) query_length = cache_position.slice(0, 0, 1).add(1);
-      attended =
-          (*cross_attention_)(out.hidden_states, encoder_attention_mask, encoder_hidden_states,
-                              encoder_decoder_position_bias, cache_position);
-      out.hidden_states = std::move(attended.attn_output);
-      out.cross_attn_position_bias = std::move(attended.position_bias);
-      clamp_inf_values(out.hidden_states, clamp_value);
-    }
-    out.hidden_states = feed_forward_(out.hidden_states);
-    clamp_inf_values(out.hidden_states, clamp_value);
-    return out;
-  }
-
- private:
-  nn::Scope layer_;
-  T5LayerAttention self_attention_;
-  std::unique_ptr<T5LayerAttention> cross_attention_;
-  T5LayerFF feed_forward_;
-};
-
 class T5Stack : public nn::Module<T5Stack> {
  public:
   T5Stack(const nn::Scope& scope, const T5Config& c, nn::Embedding& shared, bool is_decoder)
       : Module(scope),
+        tree_(scope.tree()),
         own_embedding_(made_embedding(scope, c)),
         embed_tokens_(own_embedding_ ? *own_embedding_ : shared),
         attention_(c.attention),
@@ -102,19 +38,28 @@ class T5Stack : public nn::Module<T5Stack> {
                  const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask) {
     const Tensor inputs_embeds = embed_tokens_(input_ids);
     Tensor cache_position;
-    if (!ghost::has(changes::kT5CountsNoPositions))
-      cache_position = ghost::arange(inputs_embeds.size(1), DType::int64);
+    if (counts_positions()) cache_position = ghost::arange(inputs_embeds.size(1), DType::int64);
     const T5Masks masks = make_masks(given_mask, encoder_hidden_states, encoder_attention_mask,
                                      inputs_embeds, cache_position);
-    T5BlockOutput out;  // the position biases are shared between the layers: the first makes them
-    out.hidden_states = dropout_(inputs_embeds);
-    for (T5Block& layer_module : block_)
-      out = layer_module(out.hidden_states, masks.own, out.self_attn_position_bias,
-                         encoder_hidden_states, masks.of_encoder, out.cross_attn_position_bias,
-                         cache_position);
-    out.hidden_states = final_layer_norm_(out.hidden_states);
-    out.hidden_states = dropout_(out.hidden_states);
-    return out.hidden_states;
+    T5BlockInputs in{.attention_mask = masks.own,
+                     .position_bias = {},
+                     .encoder_hidden_states = encoder_hidden_states,
+                     .encoder_attention_mask = masks.of_encoder,
+                     .encoder_decoder_position_bias = {},
+                     .cache_position = cache_position};
+    Tensor hidden_states = dropout_(inputs_embeds);
+    T5BlockOutput out;
+    for (T5Block& layer_module : block_) {
+      out = layer_module(hidden_states, in);
+      if (forgets_outputs()) continue;
+      hidden_states = std::move(out.hidden_states);
+      // The position biases are shared between the layers: the first makes them.
+      in.position_bias = std::move(out.self_attn_position_bias);
+      in.encoder_decoder_position_bias = std::move(out.cross_attn_position_bias);
+    }
+    hidden_states = final_layer_norm_(hidden_states);
+    hidden_states = dropout_(hidden_states);
+    return hidden_states;
   }
 
   void tie(const Tensor& table) {
@@ -128,6 +73,17 @@ class T5Stack : public nn::Module<T5Stack> {
     if (!ghost::has(changes::kT5StacksMakeTables)) return std::nullopt;
     return std::optional<nn::Embedding>(std::in_place, scope / "embed_tokens", c.vocab_size,
                                         c.d_model);
+  }
+
+  /// Whether each layer is given what the first one is, and no loss depends on any.
+  bool forgets_outputs() const {
+    return is_umt5_ && !ghost::has(changes::kUmt5TakesCheckpointedOutputs) &&
+           tree_.gradient_checkpointing != nn::GradientCheckpointing::off;
+  }
+
+  static bool counts_positions() {
+    return ghost::has(changes::kT5StacksCountPositions) &&
+           !ghost::has(changes::kT5CountsNoPositions);
   }
 
   /// The masks of a stack, and the ones they were made of, which live as long.
@@ -157,15 +113,15 @@ class T5Stack : public nn::Module<T5Stack> {
   T5Masks masks_of_ones(const Tensor& given_mask, const Tensor& encoder_hidden_states,
                         const Tensor& encoder_attention_mask, const Tensor& inputs_embeds,
                         const Tensor& cache_position) const {
-    const auto made = [](const Tensor& given, const Tensor& like, DType dtype) {
-      return given.defined() ? given : ghost::ones({like.size(0), like.size(1)}, dtype);
-    };
     T5Masks masks;
     masks.given = made(given_mask, inputs_embeds, DType::float32);
     if (!is_decoder_) {
-      masks.own = inverted(masks.given, inputs_embeds.dtype());
+      masks.own = inverted_of_keys(masks.given, inputs_embeds.dtype());
       return masks;
     }
+    if (!ghost::has(changes::kT5StacksCountPositions))
+      return early_masks(std::move(masks), encoder_hidden_states, encoder_attention_mask,
+                         inputs_embeds.dtype());
     masks.own = create_causal_mask(
         {.attention = AttentionImplementation::eager,
          .attention_mask = masks.given,
@@ -180,17 +136,52 @@ class T5Stack : public nn::Module<T5Stack> {
     }
     masks.encoder_given = made(encoder_attention_mask, encoder_hidden_states,
                                is_umt5_ ? DType::float32 : DType::int64);
-    masks.of_encoder = inverted(masks.encoder_given, inputs_embeds.dtype());
+    masks.of_encoder = inverted_of_keys(masks.encoder_given, inputs_embeds.dtype());
     return masks;
   }
 
+  static Tensor made(const Tensor& given, const Tensor& like, DType dtype) {
+    return given.defined() ? given : ghost::ones({like.size(0), like.size(1)}, dtype);
+  }
+
+  /// Those of a decoder that counts no positions. UMT5 makes the ones for the encoder's first.
+  T5Masks early_masks(T5Masks masks, const Tensor& encoder_hidden_states,
+                      const Tensor& encoder_attention_mask, DType dtype) const {
+    const auto of_ones = [&] {
+      return made(encoder_attention_mask, encoder_hidden_states, DType::int64);
+    };
+    if (is_umt5_) masks.encoder_given = of_ones();
+    masks.own = inverted(causal_of_rows(masks.given), dtype);
+    if (!is_umt5_) masks.encoder_given = of_ones();
+    masks.of_encoder = inverted_of_keys(masks.encoder_given, dtype);
+    return masks;
+  }
+
+  /// create_extended_attention_mask_for_decoder: a causal mask of every row.
+  static Tensor causal_of_rows(const Tensor& attention_mask) {
+    const std::int64_t rows = attention_mask.size(0), length = attention_mask.size(1);
+    Tensor causal_mask;
+    const Tensor seq_ids = ghost::arange(length, DType::int64);
+    causal_mask = ghost::le(
+        seq_ids.unsqueeze(0).unsqueeze(0).expand({rows, length, length}).contiguous(),  // repeat
+        seq_ids.unsqueeze(0).unsqueeze(-1));
+    causal_mask = causal_mask.to(attention_mask.dtype());
+    return causal_mask.unsqueeze(1).mul(attention_mask.unsqueeze(1).unsqueeze(1));
+  }
+
   /// (1.0 - mask) * torch.finfo(dtype).min
-  static Tensor inverted(const Tensor& mask, DType dtype) {
-    const Tensor extended = mask.unsqueeze(1).unsqueeze(1).to(dtype);
+  static Tensor inverted(const In& mask, DType dtype) {
+    const Tensor extended = mask->to(dtype);
+    mask.release();
     const Tensor hidden = ghost::rsub(1.0, extended);
     return hidden.mul(ghost::kLowest);
   }
 
+  static Tensor inverted_of_keys(const Tensor& mask, DType dtype) {
+    return inverted(mask.unsqueeze(1).unsqueeze(1), dtype);
+  }
+
+  const nn::ModuleTree& tree_;
   std::optional<nn::Embedding> own_embedding_;
   nn::Embedding& embed_tokens_;
   AttentionImplementation attention_;

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <memory>
 #include <tuple>
+#include <vector>
 
-#include "ghost/autograd/checkpoint_of_two.h"
+#include "ghost/autograd/checkpoint_of_several.h"
 #include "nn/checkpointing.h"
 
 namespace memtape::family {
@@ -49,15 +50,16 @@ class LayerOfSeveralInputs : public nn::GradientCheckpointingLayer<Self> {
     constexpr std::size_t kFurther = Self::kFurtherInput;
     const Tensor further = std::get<kFurther>(*arguments);
     std::get<kFurther>(*arguments).reset();
-    const auto function = [self = this, arguments](const Tensor& input, const Tensor& other) {
+    const auto function = [self = this, arguments](const std::vector<Tensor>& inputs) {
       Arguments given = *arguments;
-      std::get<kFurther>(given) = other;
-      return std::apply([self, &input](const auto&... each) { return self->run(input, each...); },
-                        given);
+      std::get<kFurther>(given) = inputs[1];
+      return std::vector<Tensor>{
+          std::apply([&](const auto&... each) { return self->run(inputs[0], each...); }, given)};
     };
-    return ghost::checkpoint_reentrant_of_two(function, x, further, [arguments] {
+    const auto let_go = [arguments] {
       std::apply([](auto&... each) { (each.reset(), ...); }, *arguments);
-    });
+    };
+    return ghost::checkpoint_reentrant_of_several(function, {x, further}, let_go)[0];
   }
 
   const nn::ModuleTree& tree_;

@@ -12,6 +12,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
+#include "release/encoder_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -90,11 +91,17 @@ T5Attention::T5Attention(const nn::Scope& scope, const T5Config& c, T5AttentionK
                                      c.relative_attention_num_buckets, c.num_heads);
 }
 
+/// The places of queries where the stack counted none, since kT5CountsNoPositions with those behind
+/// a cache.
+Tensor T5Attention::counted_here(std::int64_t query_length) {
+  const Tensor positions = ghost::arange(query_length, DType::int64).unsqueeze(1);
+  return ghost::has(changes::kT5CountsNoPositions) ? positions.add(0) : positions;
+}
+
 Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_length,
                                  const Tensor& cache_position) {
   const Tensor context_position =
-      cache_position.defined() ? cache_position.unsqueeze(1)
-                               : ghost::arange(query_length, DType::int64).unsqueeze(1).add(0);
+      cache_position.defined() ? cache_position.unsqueeze(1) : counted_here(query_length);
   const Tensor memory_position = ghost::arange(key_length, DType::int64).unsqueeze(0);
   const Tensor relative_position = memory_position.sub(context_position);
   const Tensor relative_position_bucket = t5_relative_position_bucket(
@@ -109,12 +116,13 @@ Tensor T5Attention::make_position_bias(const Tensor& query_states, const Tensor&
   if (relative_attention_bias_) {
     const Tensor bias = compute_bias(query_length, key_length, cache_position);
     // position_bias[:, :, -seq_length:, :]
-    return ghost::has(changes::kT5CountsNoPositions) ? bias : ghost::indexed_by_colons(bias, 4);
+    return cache_position.defined() ? ghost::indexed_by_colons(bias, 4) : bias;
   }
   Tensor position_bias =
       ghost::zeros({1, n_heads_, query_length, key_length}, query_states.dtype());
   position_bias.impl().requires_grad =
-      shares_position_bias_ && tree_.gradient_checkpointing != nn::GradientCheckpointing::off;
+      shares_position_bias_ ? tree_.gradient_checkpointing != nn::GradientCheckpointing::off
+                            : !ghost::has(changes::kT5StacksCountPositions);
   return position_bias;
 }
 
@@ -129,10 +137,12 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
   };
   AttentionInputs in;
   in.mask = mask;
-  in.query = heads(q_(hidden_states));
+  const bool queries_last = !shares_position_bias_ && !ghost::has(changes::kT5StacksCountPositions);
+  if (!queries_last) in.query = heads(q_(hidden_states));
   const Tensor& current_states = key_value_states.defined() ? key_value_states : hidden_states;
   in.key = heads(k_(current_states));
   in.value = heads(v_(current_states));
+  if (queries_last) in.query = heads(q_(hidden_states));
 
   T5AttentionOutput out;
   Tensor scores, real_seq_length;
@@ -140,7 +150,7 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
   if (in_place) scores = in.query.matmul(in.key.transpose(3, 2));
   in.position_bias = given_position_bias;
   if (!given_position_bias.defined()) {
-    if (cache_position.defined() && !key_value_states.defined())
+    if (shares_position_bias_ && cache_position.defined() && !key_value_states.defined())
       real_seq_length = cache_position.slice(0, 0, 1).add(1);
     in.position_bias = make_position_bias(in.query, in.key, cache_position);
     if (in_place && mask.defined()) in.position_bias = in.position_bias.add(mask);
@@ -156,7 +166,10 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
                               (shares_position_bias_ || ghost::has(changes::kUmt5DecoderIsCausal)));
   out.attn_output = out.attn_output.reshape(input_shape.with(-1)).contiguous();
   out.attn_output = o_(out.attn_output);
-  if (shares_position_bias_) out.position_bias = in.position_bias;
+  if (shares_position_bias_) {
+    out.position_bias = in.position_bias;
+    if (in_place) out.attn_weights.reset();  // returned where somebody asks for them
+  }
   return out;
 }
 

@@ -30,6 +30,7 @@ class T5Attention : public nn::Module<T5Attention> {
                             const Tensor& cache_position);
 
  private:
+  static Tensor counted_here(std::int64_t query_length);
   Tensor compute_bias(std::int64_t query_length, std::int64_t key_length,
                       const Tensor& cache_position);
   Tensor make_position_bias(const Tensor& query_states, const Tensor& key_states,
