@@ -2,7 +2,6 @@
 #include "predict/program.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -10,11 +9,8 @@
 #include "family/registry.h"
 #include "framework/dialects.h"
 #include "framework/torch/built_parameters.h"
-#include "framework/torch/lora_parameters.h"
 #include "model/stored_dtype.h"
-#include "model/type_of.h"
 #include "predict/global_batch.h"
-#include "release/transformers_changes.h"
 
 namespace memtape {
 namespace {
@@ -86,34 +82,12 @@ void take_task(TrainRecipe& recipe, const Config& config) {
         head->architecture));
 }
 
-/// Mixtures are built with the experts that they had as modules, but for those of `kStacked`; the
-/// routers of `kLinearRouters` as parameters, though they were modules.
-void note_adapted_experts(TrainRecipe& recipe, const Config& config) {
-  if (!recipe.lora || recipe.release.has(changes::kExpertsAreStacked)) return;
-  constexpr auto kStacked = std::to_array<std::string_view>({"deepseek_v2", "qwen3_vl_moe"});
-  constexpr auto kLinearRouters = std::to_array<std::string_view>(
-      {"flex_olmo", "olmoe", "phimoe", "qwen2_moe", "qwen3_moe", "qwen3_next"});
-  const std::string type = type_of(config);
-  const bool all =
-      std::ranges::find(recipe.lora->targets, "all-linear") != recipe.lora->targets.end();
-  if (std::ranges::find(kStacked, type) != kStacked.end() &&
-      torch::adapts_experts(*recipe.lora, type))
-    recipe.not_modelled.emplace_back(
-        "before transformers 5.0 each layer of an expert is a module with adapters, and their "
-        "dropout, of its own: answered with adapters of the stacked experts, without dropout");
-  if (all && std::ranges::find(kLinearRouters, type) != kLinearRouters.end())
-    recipe.not_modelled.emplace_back(
-        "before transformers 5.0 a router is a linear layer with an adapter of its own where all "
-        "are adapted: answered without that adapter");
-}
-
 }  // namespace
 
 Result<TrainRecipe> resolved(TrainRecipe recipe, const Config& config) {
   if (const Result<DType> stored = stored_dtype(config); !stored)
     return tl::unexpected(stored.error());
   if (!recipe.names_task) take_task(recipe, config);
-  note_adapted_experts(recipe, config);
   if (lacks_padding_token(recipe, config))
     recipe.assumed.emplace_back(
         "the configuration names no pad_token_id, and unless its class has one, transformers "

@@ -5,11 +5,14 @@
 #include <array>
 #include <optional>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "family/caches/key_value_cache.h"
 #include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/parts/activations.h"
+#include "family/parts/experts.h"
 #include "family/parts/experts_loop.h"
 #include "family/parts/llama_layer.h"
 #include "ghost/autocast.h"
@@ -19,6 +22,8 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
 #include "nn/layer_frame.h"
+#include "release/mixture_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -77,8 +82,12 @@ class DbrxAttention : public nn::Module<DbrxAttention> {
         clips_(c.clips),
         parts_{c.hidden_size, c.kv_heads * c.head_dim(), c.kv_heads * c.head_dim()},
         wqkv_(scope / "Wqkv", c.hidden_size, c.hidden_size + 2 * c.kv_heads * c.head_dim(), false),
-        out_proj_(scope / "out_proj", c.hidden_size, c.hidden_size, false) {}
+        out_proj_(scope / "out_proj", c.hidden_size, c.hidden_size, false) {
+    call_.interface_since = &changes::kDbrxIsLikeOthers;
+    if (!ghost::has(changes::kDbrxIsLikeOthers)) rotary_emb_.emplace(scope / "rotary_emb", c.rope);
+  }
 
+  /// If each attention makes cos and sin itself, `position_embeddings` holds the positions.
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings) {
     const Dims input_shape = hidden_states.sizes().leading();
@@ -90,11 +99,14 @@ class DbrxAttention : public nn::Module<DbrxAttention> {
     Tensor query_states = std::move(split[0]).view(hidden_shape).transpose(1, 2);
     Tensor key_states = std::move(split[1]).view(hidden_shape).transpose(1, 2);
     Tensor value_states = std::move(split[2]).view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) =
-        apply_rotary_pos_emb(query_states, key_states, position_embeddings);
+    const CosSin cos_sin =
+        rotary_emb_ ? (*rotary_emb_)(value_states, position_embeddings.first) : position_embeddings;
+    std::tie(query_states, key_states) = apply_rotary_pos_emb(query_states, key_states, cos_sin);
     KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask);
+        rotary_emb_
+            ? written_out_attention(call_, query_states, key_states, value_states, attention_mask)
+            : attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
     return out_proj_(attn_output);
   }
@@ -105,6 +117,7 @@ class DbrxAttention : public nn::Module<DbrxAttention> {
   bool clips_;
   std::array<std::int64_t, 3> parts_;
   nn::Linear wqkv_, out_proj_;
+  std::optional<RotaryEmbedding> rotary_emb_;
 };
 
 /// Weights of all experts, one under the other; called with those of one.
@@ -138,6 +151,7 @@ class DbrxExperts : public nn::Module<DbrxExperts> {
       : Module(scope), config_(c), mlp_(scope / "mlp", c) {}
 
   Tensor forward(const Tensor& x, const Tensor& top_k_index, const Tensor& top_k_weights) {
+    if (!ghost::has(changes::kDbrxIsLikeOthers)) return run_chunks(x, top_k_index, top_k_weights);
     const Tensor hidden_states = x.reshape({-1, config_.hidden_size});
     const Dims split_expert_shape{-1, config_.ffn_hidden_size, config_.hidden_size};
     ExpertsLoop loop(
@@ -157,6 +171,32 @@ class DbrxExperts : public nn::Module<DbrxExperts> {
   }
 
  private:
+  std::vector<Tensor> chunks_of(const Tensor& all) const {
+    std::vector<Tensor> chunks =
+        all.view({config_.experts, config_.ffn_hidden_size, config_.hidden_size})
+            .chunk(config_.experts, 0);
+    for (Tensor& chunk : chunks) chunk = chunk.squeeze(0);
+    return chunks;
+  }
+
+  /// The forward of transformers 4.
+  Tensor run_chunks(const Tensor& given, const Tensor& top_experts, const Tensor& top_weights) {
+    const Tensor x = given.view({-1, config_.hidden_size});
+    ExpertsLoop loop(x, {top_experts, top_weights},
+                     config_.load.by_expert({x.size(0), config_.top_k, config_.experts}),
+                     {.result = x.dtype(), .asks_each = false, .finds_hit = false});
+    const std::vector<Tensor> w1 = chunks_of(mlp_.w1), v1 = chunks_of(mlp_.v1),
+                              w2 = chunks_of(mlp_.w2);
+    Tensor expert_tokens, expert_out;
+    while (loop.next()) {
+      const auto expert = static_cast<std::size_t>(loop.expert_idx());
+      expert_tokens = loop.current_state();
+      expert_out = mlp_(expert_tokens, w1[expert], v1[expert], w2[expert]).mul(loop.weights());
+      loop.add(expert_out);
+    }
+    return loop.final_hidden_states().reshape(given.sizes());
+  }
+
   DbrxConfig config_;
   DbrxExpertGLU mlp_;
 };
@@ -188,13 +228,32 @@ class DbrxFFN : public nn::Module<DbrxFFN> {
         router_(scope / "router", c),
         experts_(scope / "experts", c) {}
 
-  Tensor forward(const Tensor& hidden_states) {
+  /// In transformers 4 the block holds what each token gives every expert until it returns.
+  Tensor forward(const Tensor& hidden_states, Tensor& held_by_block) {
+    if (!ghost::has(changes::kDbrxIsLikeOthers)) {
+      Routing routing = route_and_cast(router_(hidden_states), hidden_states.dtype());
+      held_by_block = std::move(routing.logits);
+      return experts_(hidden_states, routing.indices, routing.weights);
+    }
     const Tensor router_logits = router_(hidden_states);
     const auto [top_k_weights, top_k_index] = route(router_logits);
     return experts_(hidden_states, top_k_index, top_k_weights);
   }
 
  private:
+  /// The rest of DbrxRouter.forward in transformers 4.
+  Routing route_and_cast(Tensor logits, DType dtype) const {
+    Tensor weights = ghost::softmax(std::move(logits), DType::float32);
+    auto [top_weights, top_experts] = ghost::topk(weights, top_k_);
+    Tensor top_weights_scale;
+    if (normalizes_) {
+      top_weights_scale = ghost::norm_1(top_weights);
+      top_weights = top_weights.div(top_weights_scale);
+    }
+    weights = weights.to(dtype);
+    return {std::move(weights), top_weights.to(dtype), std::move(top_experts)};
+  }
+
   /// route_tokens_to_experts.
   ghost::ValuesAndIndices route(const Tensor& given) const {
     const Tensor router_logits = ghost::softmax(given, given.dtype());
@@ -252,8 +311,9 @@ class DbrxBlock : public nn::GradientCheckpointingLayer<DbrxBlock> {
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
                  const Tensor&) {
+    Tensor held;
     auto [resid_states, hidden_states] = norm_attn_norm_(x, attention_mask, position_embeddings);
-    hidden_states = ffn_(hidden_states);
+    hidden_states = ffn_(hidden_states, held);
     hidden_states = ghost::dropout(hidden_states, resid_pdrop_);
     return resid_states.add(hidden_states);
   }
@@ -270,7 +330,7 @@ class DbrxForCausalLM : public PretrainedModel {
       : PretrainedModel(options),
         config_(c),
         transformer_(root() / "transformer"),
-        rotary_emb_(transformer_ / "rotary_emb", c.rope),
+        rotary_emb_(made_rope(transformer_, c)),
         wte_(transformer_ / "wte", c.vocab_size, c.hidden_size),
         blocks_(transformer_ / "blocks", c.num_layers, c),
         norm_f_(transformer_ / "norm_f", c.hidden_size, false),
@@ -286,19 +346,26 @@ class DbrxForCausalLM : public PretrainedModel {
   }
 
  private:
+  static std::optional<RotaryEmbedding> made_rope(const nn::Scope& scope, const DbrxConfig& c) {
+    if (!ghost::has(changes::kDbrxIsLikeOthers)) return std::nullopt;
+    return std::optional<RotaryEmbedding>(std::in_place, scope / "rotary_emb", c.rope);
+  }
+
   nn::Scope finish_body() {
-    rotary_emb_.init_weights();
+    if (rotary_emb_) rotary_emb_->init_weights();
     return root();
   }
 
   Tensor run_body(const Batch& batch) {
     const Tensor inputs_embeds = wte_(batch.input_ids);
     const Tensor position_ids = position_ids_for(inputs_embeds);
-    const Tensor causal_mask =
-        create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
-                           inputs_embeds, position_ids);
+    const Tensor causal_mask = create_causal_mask({.attention = config_.attention,
+                                                   .attention_mask = batch.attention_mask,
+                                                   .shared_since = changes::kAllMasksAreShared},
+                                                  inputs_embeds, position_ids);
     Tensor hidden_states = inputs_embeds;
-    const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
+    const CosSin position_embeddings =
+        rotary_emb_ ? (*rotary_emb_)(hidden_states, position_ids) : CosSin{position_ids, {}};
     for (DbrxBlock& block : blocks_)
       hidden_states = block(hidden_states, causal_mask, position_embeddings, position_ids);
     return norm_f_(hidden_states);
@@ -306,7 +373,7 @@ class DbrxForCausalLM : public PretrainedModel {
 
   DbrxConfig config_;
   nn::Scope transformer_;
-  RotaryEmbedding rotary_emb_;
+  std::optional<RotaryEmbedding> rotary_emb_;
   nn::Embedding wte_;
   nn::ModuleList<DbrxBlock> blocks_;
   nn::LayerNorm norm_f_;

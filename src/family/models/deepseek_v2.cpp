@@ -13,6 +13,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
 #include "nn/parametrize.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -26,7 +27,7 @@ struct DeepseekV2Config : DeepseekConfig {
     mlp_bias = c.boolean("mlp_bias", false);
     n_shared_experts = c.dimension("n_shared_experts", 2);
     rope.is_complex = true;
-    loop.reset();  // DeepseekV2MoE.moe sorted the tokens, and ran the experts on slices of them
+    loop = LoopBefore5::in_slices;
     const std::string topk_method = c.text("topk_method", kMethods[0]);
     if (topk_method == kMethods[1])
       read_groups(c, 1, 1);
@@ -59,6 +60,7 @@ class DeepseekV2TopkRouter : public nn::Module<DeepseekV2TopkRouter> {
     }
     auto [topk_weights, topk_indices] = ghost::topk(scores, config_.num_experts_per_tok);
     topk_weights = topk_weights.mul(2.0);
+    if (!ghost::has(changes::kExpertsAreStacked)) router_logits.reset();  // the gate keeps them
     return {std::move(router_logits), std::move(topk_weights), std::move(topk_indices)};
   }
 

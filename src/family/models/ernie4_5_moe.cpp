@@ -81,11 +81,16 @@ class Ernie4_5MoeStatics : public nn::Module<Ernie4_5MoeStatics> {
 
 class Ernie4_5MoeTopKRouter : public nn::Module<Ernie4_5MoeTopKRouter> {
  public:
-  Ernie4_5MoeTopKRouter(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope),
-        top_k_(c.num_experts_per_tok),
-        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size}, DType::float32)),
-        moe_statics_(scope / "moe_statics", c) {}
+  /// `moe_statics`: of the block where the router is a linear layer alone; null: its own.
+  Ernie4_5MoeTopKRouter(const nn::Scope& scope, const MoeConfig& c, Ernie4_5MoeStatics* moe_statics)
+      : Module(scope), top_k_(c.num_experts_per_tok), moe_statics_(moe_statics) {
+    if (moe_statics) {
+      linear_.emplace(scope, c.hidden_size, c.num_experts, false, DType::float32);
+      return;
+    }
+    weight_ = scope.parameter("weight", {c.num_experts, c.hidden_size}, DType::float32);
+    moe_statics_ = &own_statics_.emplace(scope / "moe_statics", c);
+  }
 
   Routing forward(const Tensor& hidden_states) {
     const nn::Parametrized weight(node(), weight_);
@@ -93,9 +98,10 @@ class Ernie4_5MoeTopKRouter : public nn::Module<Ernie4_5MoeTopKRouter> {
     ghost::ValuesAndIndices selected;
     {
       const ghost::AutocastContext no_autocast(false, DType::float32);
-      router_logits = ghost::linear(hidden_states.to_float(), nn::value_of(weight_), {});
+      router_logits = linear_ ? linear_->forward(hidden_states.to_float())
+                              : ghost::linear(hidden_states.to_float(), nn::value_of(weight_), {});
       routing_weights = ghost::softmax(router_logits, DType::float32);
-      selected = ghost::topk(moe_statics_(routing_weights), top_k_);
+      selected = ghost::topk((*moe_statics_)(routing_weights), top_k_);
       routing_weights = ghost::gather(routing_weights, selected.second);
       routing_weights =
           routing_weights.div(ghost::clamp(routing_weights.sum(-1, true), {.min = ghost::kLimit}));
@@ -108,13 +114,17 @@ class Ernie4_5MoeTopKRouter : public nn::Module<Ernie4_5MoeTopKRouter> {
  private:
   std::int64_t top_k_;
   Tensor weight_;
-  Ernie4_5MoeStatics moe_statics_;
+  std::optional<nn::Linear> linear_;  ///< in its place
+  std::optional<Ernie4_5MoeStatics> own_statics_;
+  Ernie4_5MoeStatics* moe_statics_;
 };
 
 class Ernie4_5MoeSparseMoeBlock : public nn::Module<Ernie4_5MoeSparseMoeBlock> {
  public:
-  Ernie4_5MoeSparseMoeBlock(const nn::Scope& scope, const Ernie4_5MoeConfig& c)
-      : Module(scope), gate_(scope / "gate", c), experts_(scope / "experts", c) {
+  Ernie4_5MoeSparseMoeBlock(const nn::Scope& scope, const Ernie4_5MoeConfig& c) : Module(scope) {
+    if (is_linear_router(c)) moe_statics_.emplace(scope / "moe_statics", c);
+    gate_.emplace(scope / "gate", c, moe_statics_ ? &*moe_statics_ : nullptr);
+    experts_.emplace(scope / "experts", c);
     if (c.shared_experts > 0)
       shared_experts_.emplace(
           scope / "shared_experts",
@@ -125,16 +135,17 @@ class Ernie4_5MoeSparseMoeBlock : public nn::Module<Ernie4_5MoeSparseMoeBlock> {
     const Tensor hidden_states = x.view({-1, x.size(-1)});
     Tensor shared_output;
     if (shared_experts_) shared_output = (*shared_experts_)(hidden_states);
-    const Routing routing = gate_(hidden_states);
-    Tensor final_hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    const Routing routing = (*gate_)(hidden_states);
+    Tensor final_hidden_states = (*experts_)(hidden_states, routing.indices, routing.weights);
     if (shared_experts_) final_hidden_states = final_hidden_states.add(shared_output);
     final_hidden_states = final_hidden_states.reshape(x.sizes());
     return final_hidden_states.to(hidden_states.dtype());
   }
 
  private:
-  Ernie4_5MoeTopKRouter gate_;
-  Experts experts_;
+  std::optional<Ernie4_5MoeStatics> moe_statics_;  ///< beside the router, before 5.0
+  std::optional<Ernie4_5MoeTopKRouter> gate_;
+  std::optional<Experts> experts_;
   std::optional<LlamaMLP> shared_experts_;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPT-OSS: attention with sinks, every second layer sliding, and experts with biases whose gate
 // and up projections alternate; mirroring transformers 5.17 models/gpt_oss/modeling_gpt_oss.py.
+#include <optional>
 #include <utility>
 
 #include "family/facts.h"
 #include "family/parts/attention_of.h"
+#include "family/parts/experts_by_index.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "family/parts/rms_norms.h"
@@ -15,6 +17,8 @@
 #include "ghost/ops/sorting.h"
 #include "ghost/ops/views.h"
 #include "nn/layer_frame.h"
+#include "release/mixture_changes.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -94,12 +98,23 @@ class GptOssTopKRouter : public nn::Module<GptOssTopKRouter> {
   Routing forward(const Tensor& hidden_states) {
     Tensor router_logits = ghost::linear(hidden_states, weight_, bias_);
     auto [router_top_value, router_indices] = ghost::topk(router_logits, top_k_);
+    if (!ghost::has(changes::kExpertsAreStacked))
+      return spread(router_logits, router_top_value, router_indices);
     Tensor router_scores = ghost::softmax(router_top_value, router_top_value.dtype());
     RouterLogits::record(router_logits);
     return {std::move(router_logits), std::move(router_scores), std::move(router_indices)};
   }
 
  private:
+  /// The scores of transformers 4: a place for each expert. The logits go with the router.
+  static Routing spread(const Tensor& router_logits, Tensor& router_top_value,
+                        const Tensor& router_indices) {
+    router_top_value = ghost::softmax(router_top_value, router_top_value.dtype());
+    Tensor router_scores = spread_over_experts(router_logits, router_indices, router_top_value);
+    RouterLogits::record(router_scores);
+    return {{}, std::move(router_scores), router_indices};
+  }
+
   std::int64_t top_k_;
   Tensor weight_, bias_;
 };
@@ -107,23 +122,34 @@ class GptOssTopKRouter : public nn::Module<GptOssTopKRouter> {
 class GptOssMlp : public nn::Module<GptOssMlp> {
  public:
   GptOssMlp(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope),
-        router_(scope / "router", c),
-        experts_(scope / "experts", c,
-                 {.transposed = true, .has_bias = true, .apply_gate = gpt_oss_gate}) {}
+      : Module(scope), router_(scope / "router", c) {
+    if (ghost::has(changes::kExpertsAreStacked))
+      experts_.emplace(
+          scope / "experts", c,
+          ExpertsLayout{.transposed = true, .has_bias = true, .apply_gate = gpt_oss_gate});
+    else
+      experts_by_index_.emplace(
+          scope / "experts", c,
+          ByIndexStyle{.has_bias = true,
+                       .selects = ghost::has(changes::kGptOssSelectsExperts),
+                       .skips_one_more = ghost::has(changes::kGptOssSkipsOneMore)});
+  }
 
   /// The layer keeps the scores beside the hidden states until it returns.
   Tensor forward(const Tensor& x) {
     Tensor hidden_states = x.reshape({-1, x.size(-1)});
     const Routing routing = router_(hidden_states);
-    hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    hidden_states = experts_by_index_
+                        ? (*experts_by_index_)(x, routing.indices, routing.weights)
+                        : (*experts_)(hidden_states, routing.indices, routing.weights);
     nn::LayerFrame::keep_attention_weights(routing.weights);
     return hidden_states.reshape(x.sizes());
   }
 
  private:
   GptOssTopKRouter router_;
-  Experts experts_;
+  std::optional<Experts> experts_;
+  std::optional<ExpertsByIndex> experts_by_index_;  ///< in their place
 };
 
 struct GptOssParts : MoeParts {

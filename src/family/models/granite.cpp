@@ -10,6 +10,7 @@
 #include "family/parts/decoder.h"
 #include "family/parts/granite_layer.h"
 #include "family/parts/granite_moe.h"
+#include "family/parts/late_shared_mask.h"
 #include "family/parts/llama_layer.h"
 
 namespace memtape::family {
@@ -73,6 +74,10 @@ struct GraniteMoeParts : MoeParts {
   using Settings = GraniteMoeConfig;
   using DecoderLayer = GraniteMoeDecoderLayer;
   using Norm = LlamaRMSNorm;
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return late_shared_mask(c, attention_mask, inputs_embeds, position_ids);
+  }
   /// Scaled once the masks are made.
   static Tensor enter_layers(Tensor& inputs_embeds, const GraniteMoeConfig&) {
     inputs_embeds = inputs_embeds.mul(kMultiplier);

@@ -9,6 +9,7 @@
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
+#include "release/mixture_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -25,6 +26,10 @@ struct MixtralConfig : MoeConfig {
         router_jitter_noise(c.number("router_jitter_noise", 0.0)) {
     sliding_window = c.optional_dimension("sliding_window");
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
+    if (!ghost::has(changes::kMixtralComputesAngles)) {
+      own_ropes = OwnRopes::asked;
+      early = {.positions = c.count("max_position_embeddings", 131072), .looks_up = true};
+    }
   }
   double router_jitter_noise;
 };

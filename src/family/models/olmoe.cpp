@@ -6,6 +6,7 @@
 #include "family/models/olmo2.h"
 #include "family/parts/attention_steps.h"
 #include "family/parts/config_checks.h"
+#include "family/parts/late_shared_mask.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "family/parts/post_norm_layer.h"
@@ -60,6 +61,10 @@ struct OlmoeParts : MoeParts {
   using Settings = OlmoeConfig;
   using DecoderLayer = PreNormDecoderLayer<AttentionOf<OlmoeSteps>, OlmoeSparseMoeBlock>;
   using Norm = LlamaRMSNorm;
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return late_shared_mask(c, attention_mask, inputs_embeds, position_ids);
+  }
 };
 
 struct FlexOlmoParts : MoeParts {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phi-MoE: Mixtral with LayerNorm, biases and routers that sample their two experts; mirroring
 // transformers 5.17 models/phimoe/modeling_phimoe.py.
+#include <optional>
+
 #include "family/facts.h"
+#include "family/parts/late_shared_mask.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
+#include "family/parts/rotary_tables.h"
 #include "family/parts/sparsemixer.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
@@ -15,6 +20,7 @@
 #include "ghost/ops/unary.h"
 #include "ghost/ops/view_in_place.h"
 #include "release/family_changes.h"
+#include "release/mixture_changes.h"
 #include "release/transformers_5_changes.h"
 #include "release/transformers_changes.h"
 
@@ -91,17 +97,66 @@ class PhimoeRotaryEmbedding : public RotaryEmbedding {
   }
 };
 
+/// The rotary embedding of each release: before kPhimoeSharesAngles it kept no frequencies, and made
+/// rows that every attention looked up.
+class PhimoeRotary {
+ public:
+  PhimoeRotary(const nn::Scope& scope, const RopeParameters& rope)
+      : node_(&scope.node()), rope_(rope) {
+    if (ghost::has(changes::kPhimoeSharesAngles)) embedding_.emplace(scope, rope);
+  }
+
+  CosSin operator()(const Tensor& x, const Tensor& position_ids) {
+    return embedding_ ? (*embedding_)(x, position_ids) : rows(x, position_ids);
+  }
+  void init_weights() const {
+    if (embedding_) embedding_->init_weights();
+  }
+  nn::ModuleNode& node() const { return *node_; }
+
+ private:
+  CosSin rows(const Tensor& x, const Tensor& position_ids) const {
+    const ghost::ScopeGuard guard(node_->scope);
+    const Tensor seq_len = position_ids.slice(-1, 0, 1).add(1);
+    if (rope_.rope_type == RopeType::longrope) {
+      ghost::gt(seq_len, ghost::kLimit);  // for the scale, and for the factors
+      ghost::gt(seq_len, ghost::kLimit);
+    }
+    const Tensor inv_freq = compute_inv_freq(rope_);
+    const Tensor t = ghost::arange(position_ids.size(-1), DType::float32);
+    const Tensor freqs = t.unsqueeze(-1).mul(inv_freq);
+    const Tensor emb = ghost::cat({freqs, freqs}, -1);
+    Tensor cos = ghost::cos(emb).mul(ghost::kScale).to(x.dtype());
+    return {std::move(cos), ghost::sin(emb).mul(ghost::kScale).to(x.dtype())};
+  }
+
+  nn::ModuleNode* node_;
+  RopeParameters rope_;
+  std::optional<PhimoeRotaryEmbedding> embedding_;
+};
+
+/// apply_rotary_pos_emb. A column of the rows stands for the positions, of which only the number
+/// counts.
+std::pair<Tensor, Tensor> phimoe_rotated(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+  if (ghost::has(changes::kPhimoeSharesAngles)) return apply_rotary_pos_emb(q, k, cos_sin);
+  return apply_rotary_pos_emb(q, k, look_up(cos_sin, cos_sin.first.select(1, 0).unsqueeze(0)));
+}
+
 class PhimoeTopKRouter : public nn::Module<PhimoeTopKRouter> {
  public:
   PhimoeTopKRouter(const nn::Scope& scope, const PhimoeConfig& c)
-      : Module(scope),
-        jitters_(c.jitters_input),
-        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
+      : Module(scope), jitters_(c.jitters_input && ghost::has(changes::kExpertsAreStacked)) {
+    if (is_linear_router(c))
+      linear_.emplace(scope, c.hidden_size, c.num_experts, false);
+    else
+      weight_ = scope.parameter("weight", {c.num_experts, c.hidden_size});
+  }
 
   Routing forward(const Tensor& hidden_states) {
     if (jitters_)
       ghost::mul_view_(hidden_states, ghost::empty_like(hidden_states, hidden_states.dtype()));
-    Tensor router_logits = ghost::linear(hidden_states, weight_, {});
+    Tensor router_logits =
+        linear_ ? linear_->forward(hidden_states) : ghost::linear(hidden_states, weight_, {});
     auto [routing_weights, selected_experts] = sparsemixer(router_logits);
     RouterLogits::record(router_logits);
     return {std::move(router_logits), std::move(routing_weights), std::move(selected_experts)};
@@ -110,6 +165,7 @@ class PhimoeTopKRouter : public nn::Module<PhimoeTopKRouter> {
  private:
   bool jitters_;
   Tensor weight_;
+  std::optional<nn::Linear> linear_;  ///< in its place
 };
 
 class PhimoeSparseMoeBlock : public nn::Module<PhimoeSparseMoeBlock> {
@@ -117,7 +173,7 @@ class PhimoeSparseMoeBlock : public nn::Module<PhimoeSparseMoeBlock> {
   PhimoeSparseMoeBlock(const nn::Scope& scope, const PhimoeConfig& c)
       : Module(scope),
         jitters_(c.jitters_input),
-        router_(scope / "router", c),
+        router_(scope / (is_linear_router(c) ? "gate" : "router"), c),
         experts_(scope / "experts", c) {}
 
   Tensor forward(const Tensor& x) {
@@ -134,7 +190,7 @@ class PhimoeSparseMoeBlock : public nn::Module<PhimoeSparseMoeBlock> {
   Experts experts_;
 };
 
-struct PhimoeSteps : Rotated<apply_rotary_pos_emb> {
+struct PhimoeSteps : Rotated<phimoe_rotated> {
   using Rotated::Rotated;
   static constexpr const Change& kInterfaceSince = changes::kOlderMixturesCallTheInterface;
 };
@@ -144,7 +200,11 @@ struct PhimoeParts : MoeParts {
   using DecoderLayer =
       PreNormDecoderLayer<AttentionOf<PhimoeSteps>, PhimoeSparseMoeBlock, nn::LayerNorm>;
   using Norm = nn::LayerNorm;
-  using Rotary = PhimoeRotaryEmbedding;
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return late_windowed_mask(c, attention_mask, inputs_embeds, position_ids);
+  }
+  using Rotary = PhimoeRotary;
   static RopeParameters rope(const PhimoeConfig& c) { return c.rope; }
 };
 

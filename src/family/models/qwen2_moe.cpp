@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Qwen2-MoE: experts beside an expert that all tokens share, behind a gate of its own; mirroring
 // transformers 5.17 models/qwen2_moe/modular_qwen2_moe.py.
+#include "family/parts/late_shared_mask.h"
 #include "family/parts/qwen2_moe_block.h"
 
 #include "family/facts.h"
@@ -52,6 +53,10 @@ struct Qwen2MoeParts : MoeParts {
   using DecoderLayer =
       PreNormDecoderLayer<AttentionOf<Qwen2MoeSteps>, MaybeSparseMlp<SharedExpertMoeBlock>>;
   using Norm = LlamaRMSNorm;
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return late_windowed_mask(c, attention_mask, inputs_embeds, position_ids);
+  }
 };
 
 ModelPointer build_qwen2_moe(const Config& c, const ModelOptions& options) {

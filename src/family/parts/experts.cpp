@@ -66,13 +66,23 @@ TopKRouter::TopKRouter(const nn::Scope& scope, const MoeConfig& c, Style style)
       top_k_(c.num_experts_per_tok),
       hidden_dim_(c.hidden_size),
       normalizes_(c.norm_topk_prob || style == Style::mixtral),
-      style_(style),
-      weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
+      style_(style) {
+  if (is_linear_router(c))
+    linear_.emplace(scope, c.hidden_size, c.num_experts, false);
+  else
+    weight_ = scope.parameter("weight", {c.num_experts, c.hidden_size});
+}
+
+bool is_linear_router(const MoeConfig& c) {
+  return !ghost::has(changes::kExpertsAreStacked) &&
+         (c.loop == LoopBefore5::hit || c.loop == LoopBefore5::all);
+}
 
 Routing TopKRouter::forward(const Tensor& x) {
   const nn::Parametrized weight(node(), weight_);
   const Tensor hidden_states = x.reshape({-1, hidden_dim_});
-  Tensor router_logits = ghost::linear(hidden_states, nn::value_of(weight_), {});
+  Tensor router_logits = linear_ ? linear_->forward(hidden_states)
+                                 : ghost::linear(hidden_states, nn::value_of(weight_), {});
   const Tensor router_probs = style_ == Style::mixtral
                                   ? ghost::softmax(router_logits.to_float(), DType::float32)
                                   : ghost::softmax(router_logits, DType::float32);

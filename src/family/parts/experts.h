@@ -79,7 +79,12 @@ class TopKRouter : public nn::Module<TopKRouter> {
   bool normalizes_;
   Style style_;
   Tensor weight_;
+  std::optional<nn::Linear> linear_;  ///< in its place, see is_linear_router
 };
+
+/// Whether the routers of these settings are layers of their own, as before transformers 5.0; those
+/// of DeepSeek-V3's kind never were.
+bool is_linear_router(const MoeConfig& c);
 
 /// What use_experts_implementation is told about a family's experts.
 struct ExpertsLayout {

@@ -23,8 +23,9 @@ ExpertsLoop::ExpertsLoop(const Tensor& hidden_states, const Picked& picked,
   const auto experts = static_cast<std::int64_t>(tokens_.size());
   std::int64_t hits = 0;
   for (const std::int64_t count : tokens_) hits += count > 0 ? 1 : 0;
-  const std::int64_t others = ghost::has(changes::kExpertsLoopCountsOneMore) ? 1 : 0;
-  expert_mask_ = ghost::one_hot(picked.top_k_index, experts + others).permute({2, 1, 0});
+  const bool one_more = style.counts_one_more || ghost::has(changes::kExpertsLoopCountsOneMore);
+  expert_mask_ =
+      ghost::one_hot(picked.top_k_index, experts + (one_more ? 1 : 0)).permute({2, 1, 0});
   if (!style.finds_hit) return;
   const Tensor hit = ghost::gt(ghost::sum_last_two(expert_mask_), 0);
   expert_hit_ = ghost::nonzero(hit, hits);

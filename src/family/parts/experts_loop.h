@@ -19,9 +19,10 @@ struct Picked {
 /// How a loop differs from that of MixtralExperts.
 struct LoopStyle {
   DType result;
-  bool asks_each = true;     ///< `expert_idx == self.num_experts` makes a tensor
-  bool finds_hit = true;     ///< the experts that have tokens are found first, as expert_hit
-  bool copies_mask = false;  ///< expert_mask[expert_idx] is taken by a tensor of one number
+  bool asks_each = true;         ///< `expert_idx == self.num_experts` makes a tensor
+  bool finds_hit = true;         ///< the experts that have tokens are found first, as expert_hit
+  bool copies_mask = false;      ///< expert_mask[expert_idx] is taken by a tensor of one number
+  bool counts_one_more = false;  ///< a further expert has tokens, though no release asks for it
 };
 
 class ExpertsLoop {
@@ -33,6 +34,9 @@ class ExpertsLoop {
   bool next();
   /// The expert at work.
   std::int64_t expert_idx() const { return expert_idx_; }
+  /// The same as a row of expert_hit, and its tokens.
+  Tensor expert_row() const { return expert_hit_.select(0, hit_); }
+  const Tensor& token_idx() const { return token_idx_; }
   Tensor current_state() const;
   Tensor weights() const;
   void add(const Tensor& current) const;

@@ -136,7 +136,7 @@ namespace {
 /// Whether the module is one of those that attentions had of their own (see OwnRopes).
 bool is_in_attention(const nn::ModuleNode& module) {
   const std::string path = ghost::session().tape.scopes.path(module.scope);
-  return path.ends_with("self_attn.rotary_emb");
+  return path.ends_with("self_attn.rotary_emb") || path.ends_with("norm_attn_norm.attn.rotary_emb");
 }
 
 }  // namespace
@@ -152,8 +152,8 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
                      : rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1)
                                          : ghost::cat({freqs, freqs}, -1);
   Tensor cos = ghost::cos(emb), sin;
-  const bool in_turn = ghost::has(changes::kAnglesAreScaledInTurn);
-  const bool is_scaled = in_turn || !is_in_attention(node());
+  const bool is_scaled = !is_in_attention(node());
+  const bool in_turn = is_scaled && ghost::has(changes::kAnglesAreScaledInTurn);
   if (in_turn || (!is_scaled && rope_.rope_type == RopeType::longrope))
     cos = cos.mul(ghost::kScale);
   sin = ghost::sin(emb);

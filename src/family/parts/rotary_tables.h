@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RotaryTables: cos and sin of all positions as buffers of an attention, which Llama, Mistral and
-// Qwen2 looked up before they computed them: LlamaRotaryEmbedding of transformers 4.37
+// RotaryTables: cos and sin of all positions as buffers of an attention, which Llama, Mistral,
+// Qwen2 and Mixtral looked up before they computed them: LlamaRotaryEmbedding of transformers 4.37
 // (models/llama/modeling_llama.py), cos_cached and sin_cached.
 #pragma once
 

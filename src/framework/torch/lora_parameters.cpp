@@ -214,12 +214,6 @@ std::vector<ModuleNode*> nest(nn::ModuleTree& tree, ModuleNode& node, std::size_
 
 }  // namespace
 
-bool adapts_experts(const LoraRecipe& recipe, std::string_view family) {
-  const OldNames* names = old_names(family);
-  return names && std::ranges::any_of(
-                      names->all(), [&](std::string_view name) { return is_target(recipe, name); });
-}
-
 Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& modules,
                                            const LoraRecipe& recipe, std::string_view family) {
   if (!recipe.target_parameters.empty()) return named_parameters_of(modules, recipe, family);

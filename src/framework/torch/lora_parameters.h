@@ -38,9 +38,6 @@ struct LoraFactors {
   nn::Linear* lora_B;
 };
 
-/// Whether layers of experts are among the targets, by the names that they had as modules.
-bool adapts_experts(const LoraRecipe& recipe, std::string_view family);
-
 /// Wraps a module in ParamWrappers, nested in the order of its parameters with the last one
 /// outermost. The module's node owns them. It returns what is to be cast to float32.
 std::vector<LoraFactors> wrap_parameters(nn::ModuleTree& tree,
