@@ -60,8 +60,6 @@ void add_lora_modules(Reading& reading) {
   if (settings.on("model.apply_lora_to_output")) targets.emplace_back("lm_head");
   reading.add_options("lora");
   reading.translation.add("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
-  if (settings.on("model.use_dora"))
-    settings.fail(*settings.find("model.use_dora"), "DoRA is not modelled", "false");
 }
 
 /// A class of torch.optim, or one that only torchtune's own modules are modelled with.
@@ -124,11 +122,7 @@ void add_torchtune_sharding(Reading& reading) {
   strategy.add("cpu_offload", settings.on("fsdp_cpu_offload"));
   if (!settings.on("fsdp_reshard_after_forward", true))
     strategy.add("reshard_after_forward", false);
-  if (replicas > 1 && gpus % replicas == 0)
-    strategy.add_json("mesh", fmt::format("[{}, {}]", replicas, gpus / replicas));
-  else if (replicas > 1)
-    settings.fail(*settings.find("data_parallel_replicate_dim"),
-                  fmt::format("{} GPUs do not divide by it", gpus), "a divisor of the GPUs");
+  if (replicas > 1) strategy.add_json("mesh", fmt::format("[{}, {}]", replicas, gpus / replicas));
   reading.translation.add("strategy", strategy.text());
 }
 
@@ -141,12 +135,9 @@ void add_plain_program(Reading& reading, const TorchtuneWords& words) {
     add_torchtune_sharding(reading);
   else if (settings.on("optimizer_in_bwd"))
     reading.translation.add("strategy", R"({"optimizer_in_backward": true})");
-  if (settings.on("enable_activation_offloading"))
-    settings.fail(*settings.find("enable_activation_offloading"), "it is not modelled there",
-                  "false");
   reading.not_modelled(
-      "torchtune's modules, compiled layers and chunked loss are its own: this is transformers' "
-      "model of that shape in a plain loop");
+      "torchtune's modules, compiled layers, offloading and chunked loss are its own: this is "
+      "transformers' model of that shape in a plain loop");
 }
 
 Result<Settings> read_torchtune(const LaunchCommand& command, const WordStyle&) {
