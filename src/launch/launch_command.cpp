@@ -27,9 +27,10 @@ const std::string* LaunchCommand::variable(std::string_view name) const {
   return last;
 }
 
-Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& files) {
+Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& files, int scripts) {
   LaunchCommand command;
   command.files = &files;
+  command.scripts = scripts;
   while (!words.empty()) {
     if (auto variable = shell_assignment(words.front())) {
       command.environment.push_back(*std::move(variable));

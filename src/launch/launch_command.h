@@ -35,6 +35,7 @@ struct LaunchCommand {
   /// the launcher's names, and the "image" of a container.
   Settings launcher_settings;
   Remarks remarks;
+  int scripts = 0;  ///< that stand around the words
   /// Those of a container's entry point, or of sh -c.
   std::deque<std::vector<std::string>> made_words;
 
@@ -54,6 +55,7 @@ struct LaunchCommand {
   ProcessCount::Said variables() const;
 };
 
-Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& files);
+Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& files,
+                             int scripts = 0);
 
 }  // namespace memtape::launch

@@ -21,34 +21,39 @@ bool sets_variables(const ScriptWords& words, LaunchCommand& command) {
   return true;
 }
 
-bool script_starts_known_program(const ScriptWords& words, const LaunchCommand& command) {
-  const Result<LaunchCommand> inner = unwrap(words, *command.files);
-  return inner && (is_known(*inner) || looks_like_trainer_script(*inner));
-}
+constexpr int kMostScripts = 2;  ///< that start one another: one may start itself
 
 }  // namespace
 
 Unwrapped unwrap_script(std::string_view text, std::span<const std::string> given,
                         LaunchCommand& command) {
-  std::vector<ScriptWords> commands = shell_commands(text);
   const Lookup lookup = command.variables();
-  for (ScriptWords& words : commands) {
+  auto kind = WrappedKind::program;
+  ScriptWords last;  // what is started by the last command, which is not known
+  for (ScriptWords& words : shell_commands(text)) {
     words = filled_words(words, given, lookup);
     if (words.empty() || sets_variables(words, command)) continue;
-    if (!script_starts_known_program(words, command)) continue;
-    command.made_words.push_back(std::move(words));
-    return {WrappedKind::wrapper, command.made_words.back()};
+    const Result<LaunchCommand> inner = unwrap(words, *command.files, command.scripts + 1);
+    last = std::move(words);
+    kind = WrappedKind::program;
+    if (inner && (is_known(*inner) || looks_like_trainer_script(*inner))) {
+      kind = WrappedKind::wrapper;
+      break;
+    }
+    if (!inner) continue;
+    last = inner->arguments;
+    last.insert(last.begin(), inner->path);
+    kind = inner->is_module ? WrappedKind::module : WrappedKind::program;
   }
-  if (commands.empty()) return {WrappedKind::program, {}};
-  command.made_words.push_back(std::move(commands.back()));
-  return {WrappedKind::program, command.made_words.back()};
+  command.made_words.push_back(std::move(last));
+  return {kind, command.made_words.back()};
 }
 
 std::optional<Unwrapped> unwrap_script_file(const std::string& path,
                                             std::span<const std::string> given,
                                             LaunchCommand& command) {
   const Result<std::string> text = command.files->read(path);
-  if (!text) return std::nullopt;
+  if (!text || command.scripts > kMostScripts) return std::nullopt;
   if (const auto noted = note_batch_lines(*text, command); !noted)
     command.remarks.warnings.push_back(noted.error().line());
   const std::size_t slash = path.rfind('/');

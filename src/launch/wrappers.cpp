@@ -126,10 +126,8 @@ Result<Unwrapped> take_accelerate(const ReadFlags& flags, WrapperWords rest,
 /// torchrun starts one process on a node where neither flags nor PET_ variables say otherwise
 /// (torch/distributed/argparse_util.py).
 Result<Unwrapped> take_torchrun(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
-  const auto noted = command.processes.note(
-      command.variables(),
-      {{"PET_NNODES", &ProcessCount::nodes}, {"PET_NPROC_PER_NODE", &ProcessCount::on_node}});
-  if (!noted) return tl::unexpected(noted.error());
+  if (const auto read = command.processes.read_torchrun(command.variables()); !read)
+    return tl::unexpected(read.error());
   ProcessCount& count = command.processes;
   if (!count.on_node && !count.one_for_each_gpu) count.on_node = 1;
   return take_launcher(flags, rest, command);
@@ -175,7 +173,7 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, WrapperWords rest, LaunchC
   const std::string entry = asked ? *asked : entry_point(image);
   // An image gives the command to its program where one is known, unless it starts one itself.
   if (!asked && !rest.empty() && !rest.front().starts_with('-')) {
-    const Result<LaunchCommand> inner = unwrap(rest, *command.files);
+    const Result<LaunchCommand> inner = unwrap(rest, *command.files, command.scripts);
     if (entry.empty() || (inner && is_known(*inner))) return Unwrapped{WrapperKind::wrapper, rest};
   }
   if (entry.empty() && !rest.empty() && asked) return Unwrapped{WrapperKind::wrapper, rest};
@@ -196,13 +194,27 @@ Result<Unwrapped> take_llama_tools(const ReadFlags&, WrapperWords rest, LaunchCo
                      "--server, --run or --bench");
 }
 
-/// sh -c "..." or a start script, which is read unless it is a program that is known by its name.
+/// "/usr/bin/python3.11" is python3.
+std::string wrapper_name(std::string_view word) {
+  std::string name(word.substr(word.rfind('/') + 1));
+  if (name.starts_with("python3.") || name.starts_with("python2.")) name.resize(7);
+  return name;
+}
+
+/// A start script, which is read unless it is a program that is known by its name.
+Unwrapped take_script(WrapperWords words, LaunchCommand& command) {
+  LaunchCommand typed;
+  typed.program = wrapper_name(typed.path = words.front());
+  if (is_known(typed)) return {WrapperKind::program, words};
+  const auto script = unwrap_script_file(words.front(), words.subspan(1), command);
+  return script ? *script : Unwrapped{WrapperKind::program, words};
+}
+
+/// sh -c "...", sbatch --wrap="..." or a start script.
 Result<Unwrapped> take_shell(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
+  if (const auto text = flags.value("wrap")) return unwrap_script(*text, rest, command);
   if (flags.has("command")) return unwrap_script(rest.front(), rest.subspan(1), command);
-  const Result<LaunchCommand> inner = unwrap(rest, *command.files);
-  if (inner && is_known(*inner)) return Unwrapped{WrapperKind::program, rest};
-  const auto script = unwrap_script_file(rest.front(), rest.subspan(1), command);
-  return script ? *script : Unwrapped{WrapperKind::program, rest};
+  return take_script(rest, command);
 }
 
 Result<Unwrapped> take_mpirun(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
@@ -217,11 +229,6 @@ Result<Unwrapped> take_srun(const ReadFlags&, WrapperWords rest, LaunchCommand& 
     return tl::unexpected(read.error());
   command.set_slurm_variables();
   return Unwrapped{WrapperKind::wrapper, rest};
-}
-
-Result<Unwrapped> take_batch(const ReadFlags&, WrapperWords rest, LaunchCommand& command) {
-  const auto script = unwrap_script_file(rest.front(), rest.subspan(1), command);
-  return script ? *script : Unwrapped{WrapperKind::program, rest};
 }
 
 /// axolotl starts a launcher, which starts axolotl.cli.train (cli/utils/train.py). The launcher's
@@ -247,8 +254,31 @@ Result<Unwrapped> take_axolotl(const ReadFlags&, WrapperWords rest, LaunchComman
   return with_words(std::move(words), own, WrapperKind::wrapper, command);
 }
 
+/// `torchx run [flags] dist.ddp -j NODESxPROCESSES --script FILE -- words` starts torchrun
+/// (torchx 0.7, components/dist.py).
+Result<Unwrapped> take_torchx(const ReadFlags&, WrapperWords rest, LaunchCommand& command) {
+  const Result<ReadFlags> flags = read_flags(rest.subspan(1), data::torchx_flags().flags,
+                                             {.program = rest.front(), .stop_at_operand = true});
+  if (!flags) return tl::unexpected(flags.error());
+  const std::string sizes = flags->value("sizes").value_or("1x2");
+  const std::size_t by = sizes.find('x');
+  std::vector<std::string> words{"torchrun", "--nnodes",
+                                 by == sizes.npos ? "1" : sizes.substr(0, by), "--nproc-per-node",
+                                 sizes.substr(by + 1)};
+  if (const auto module = flags->value("module")) words.insert(words.end(), {"-m", *module});
+  if (const auto script = flags->value("script")) words.push_back(*script);
+  return with_words(std::move(words), rest.subspan(1 + flags->end), WrapperKind::wrapper, command);
+}
+
 Result<Unwrapped> take_plain(const ReadFlags&, WrapperWords rest, LaunchCommand&) {
   return Unwrapped{WrapperKind::wrapper, rest};
+}
+
+/// What stands behind a --, or else behind a word: a duration, or the name of a container.
+Result<Unwrapped> take_behind(const ReadFlags&, WrapperWords rest, LaunchCommand&) {
+  const auto end = std::ranges::find(rest, "--");
+  return Unwrapped{WrapperKind::wrapper,
+                   {end == rest.end() ? rest.begin() + 1 : end + 1, rest.end()}};
 }
 
 constexpr auto kWrappers = std::to_array<Wrapper>({
@@ -260,20 +290,24 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"deepspeed; deepspeed.launcher.runner", data::deepspeed_flags, take_deepspeed, true},
     {"axolotl train", nullptr, take_axolotl},
     {"python; python3", data::python_flags, take_python},
-    {"sh; bash", data::shell_flags, take_shell},
+    {"sh; bash; source; .", data::shell_flags, take_shell},
     {"tools.sh", nullptr, take_llama_tools},
     {"docker run; podman run; nerdctl run; apptainer exec; apptainer run; singularity exec; "
      "singularity run",
      data::docker_flags, take_docker},
     {"hf jobs run", data::hf_jobs_flags, take_docker},
     {"hf jobs uv run", data::hf_jobs_flags, take_plain},
-    {"sbatch", data::srun_flags, take_batch},
+    {"sbatch", data::srun_flags, take_shell},
     {"srun; salloc", data::srun_flags, take_srun},
     {"ray job submit; ray submit", data::ray_flags, take_plain},
     {"mpirun; mpiexec", data::mpirun_flags, take_mpirun},
     {"env", data::env_flags, take_plain},
     {"uv run; poetry run; pixi run; conda run; numactl; nsys profile; nohup; time; exec; sudo",
      data::plain_flags, take_plain},
+    {"timeout", data::plain_flags, take_behind},
+    {"docker exec; podman exec; enroot start", data::docker_flags, take_behind},
+    {"torchx run", data::torchx_flags, take_torchx},
+    {"runai submit; runai training submit; runai pytorch submit", nullptr, take_behind},
 });
 
 const Wrapper* find_wrapper(std::string_view name) {
@@ -282,13 +316,6 @@ const Wrapper* find_wrapper(std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   });
   return found == kWrappers.end() ? nullptr : &*found;
-}
-
-/// "/usr/bin/python3.11" is python3.
-std::string wrapper_name(std::string_view word) {
-  std::string name(word.substr(word.rfind('/') + 1));
-  if (name.starts_with("python3.") || name.starts_with("python2.")) name.resize(7);
-  return name;
 }
 
 }  // namespace
@@ -312,6 +339,7 @@ Result<Unwrapped> unwrap_once(WrapperWords words, LaunchCommand& command) {
     if (n > 1) typed += " " + words[n - 1];
     if (const Wrapper* longer = find_wrapper(typed)) wrapper = longer, length = n;
   }
+  if (!wrapper && name.ends_with(".sh")) return take_script(words, command);
   if (!wrapper) return Unwrapped{WrapperKind::program, words};
   words = words.subspan(length);
   Result<ReadFlags> flags = ReadFlags{};
@@ -322,7 +350,8 @@ Result<Unwrapped> unwrap_once(WrapperWords words, LaunchCommand& command) {
   if (const auto noted = note_said(*flags, command); !noted) return tl::unexpected(noted.error());
   command.remarks.add(remarks_of(*flags, name));
   words = words.subspan(flags->end);
-  if (words.empty() && wrapper->take != take_tune && wrapper->take != take_axolotl)
+  if (words.empty() && wrapper->take != take_tune && wrapper->take != take_axolotl &&
+      !flags->has("wrap"))
     return Unwrapped{WrapperKind::program, {}};
   return wrapper->take(*flags, words, command);
 }

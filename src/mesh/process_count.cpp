@@ -62,6 +62,19 @@ Result<void> ProcessCount::read_slurm(const Said& variable) {
   return {};
 }
 
+Result<void> ProcessCount::read_torchrun(const Said& variable) {
+  ProcessCount said;
+  const auto noted = said.note(variable, {{"PET_NNODES", &ProcessCount::nodes},
+                                          {"PET_NPROC_PER_NODE", &ProcessCount::on_node}});
+  if (!noted) return noted;
+  if (!on_node && !one_for_each_gpu) {
+    on_node = said.on_node;
+    one_for_each_gpu = said.one_for_each_gpu;
+  }
+  if (!nodes) nodes = said.nodes;
+  return {};
+}
+
 std::vector<std::pair<std::string, std::string>> ProcessCount::slurm_variables(
     const Said& variable) const {
   std::vector<std::pair<std::string, std::string>> variables;

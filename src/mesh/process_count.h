@@ -35,6 +35,8 @@ struct ProcessCount {
 
   /// What srun reads of Slurm's variables where its words say nothing.
   Result<void> read_slurm(const Said& variable);
+  /// What torchrun reads of its PET_ variables where its words say nothing.
+  Result<void> read_torchrun(const Said& variable);
   /// The variables that Slurm sets for what it starts.
   std::vector<std::pair<std::string, std::string>> slurm_variables(const Said& variable) const;
 
