@@ -161,13 +161,47 @@ class Reader {
   /// "containers" of a mapping at any depth: pods, deployments, jobs and resources of others.
   void find_pods(const YamlNode& node) {
     if (problem_) return;
+    if (is_known(get(node, "pytorchReplicaSpecs"))) torch_replicas(node);
     for (const YamlNode& value : members(node)) {
       if (value.key == "containers")
         for (const YamlNode& container : items(value)) pod_container(container);
+      else if (value.key == "trainer" && is_known(get(value, "command")))
+        trainer(value);
+      else if (value.key == "entrypoint" && value.kind == Kind::scalar)
+        entry_point(value);
       else
         find_pods(value);
     }
     for (const YamlNode& item : items(node)) find_pods(item);
+  }
+
+  /// What torchrun reads in all pods of a PyTorchJob: as many nodes as there are replicas
+  /// (training-operator 1.9, pkg/controller.v1/pytorch/envvar.go).
+  void torch_replicas(const YamlNode& spec) {
+    std::int64_t nodes = 0;
+    for (const YamlNode& replicas : members(get(spec, "pytorchReplicaSpecs")))
+      nodes += whole_number(text(get(replicas, "replicas"))).value_or(1);
+    const std::string each = text(get(spec, "nprocPerNode"));
+    job_variables_ = {{"PET_NNODES", fmt::format("{}", nodes)},
+                      {"PET_NPROC_PER_NODE", each.empty() ? "auto" : each}};
+  }
+
+  /// spec.trainer of a TrainJob, and torchrun's variables there (Kubeflow Trainer 2.0,
+  /// pkg/runtime/framework/plugins/torch/torch.go).
+  void trainer(const YamlNode& node) {
+    const std::string nodes = text(get(node, "numNodes")), each = text(get(node, "numProcPerNode"));
+    job_variables_ = {{"PET_NNODES", nodes.empty() ? "1" : nodes},
+                      {"PET_NPROC_PER_NODE", each.empty() ? "auto" : each}};
+    add_container(node, "trainer", get(node, "resourcesPerNode"));
+  }
+
+  /// What a RayJob starts, on whichever of its pods.
+  void entry_point(const YamlNode& node) {
+    Container container;
+    container.name = node.key;
+    container.entry_point = words(node);
+    container.line = node.line;
+    containers_.push_back(std::move(container));
   }
 
   /// An alias may bring one here again, and what is no container.
@@ -175,17 +209,22 @@ class Reader {
     const bool seen =
         std::ranges::any_of(containers_, [&](const Container& c) { return c.line == node.line; });
     if (seen || (!is_known(get(node, "name")) && !is_known(get(node, "image")))) return;
+    add_container(node, text(get(node, "name")), get(node, "resources"));
+  }
+
+  void add_container(const YamlNode& node, std::string name, const YamlNode& resources) {
     Container container;
-    container.name = text(get(node, "name"));
+    container.name = std::move(name);
     container.image = text(get(node, "image"));
-    container.environment = environment(get(node, "env"));
+    container.environment = job_variables_;
+    for (auto& variable : environment(get(node, "env")))
+      container.environment.push_back(std::move(variable));
     container.entry_point = words(get(node, "command"));
     container.command = words(get(node, "args"));
     for (auto* list : {&container.entry_point, &container.command})
       for (std::string& word : *list) word = with_pod_variables(word, container.environment);
     for (const char* kind : {"requests", "limits"})
-      if (const auto gpus =
-              whole_number(text(get(get(get(node, "resources"), kind), "nvidia.com/gpu"))))
+      if (const auto gpus = whole_number(text(get(get(resources, kind), "nvidia.com/gpu"))))
         container.gpus = gpus;
     container.line = node.line;
     containers_.push_back(std::move(container));
@@ -210,6 +249,7 @@ class Reader {
   std::string where_;
   Lookup lookup_;
   std::vector<Container> containers_;
+  Variables job_variables_;  ///< that a job's controller sets
   std::optional<Error> problem_;
   bool is_compose_ = false;
 };

@@ -31,7 +31,7 @@ Result<LaunchWords> words_to_run(const std::vector<std::string>& typed, const Ou
   if (!containers) return tl::unexpected(containers.error());
   const Result<Container> container = launch::chosen_container(*containers, **request, outside);
   if (!container) return tl::unexpected(container.error());
-  LaunchWords found{launch::docker_words(*container), {}};
+  LaunchWords found{docker_words(*container), {}};
   if (containers->size() > 1)
     found.remarks.push_back(fmt::format("{}: of {} containers, {} serves", (*request)->where(),
                                         containers->size(), container->name));

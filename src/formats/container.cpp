@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/comma_list.h"
+#include "base/text.h"
 #include "base/typed_number.h"
 
 namespace memtape {
@@ -52,6 +55,38 @@ void merge_containers(std::vector<Container>& into, std::vector<Container> more)
       at->environment.emplace_back(std::move(name), std::move(value));
     }
   }
+}
+
+std::vector<std::string> docker_words(const Container& container) {
+  std::vector<std::string> words{"docker", "run"};
+  for (const auto& [name, value] : container.environment) {
+    words.emplace_back("-e");
+    words.push_back(fmt::format("{}={}", name, value));
+  }
+  for (const std::string& volume : container.volumes) words.insert(words.end(), {"-v", volume});
+  if (container.gpus) {
+    words.emplace_back("--gpus");
+    words.push_back(fmt::format("{}", *container.gpus));
+  }
+  if (!container.entry_point.empty()) {
+    words.emplace_back("--entrypoint");
+    words.push_back(container.entry_point.front());
+  }
+  words.push_back(container.image.empty() ? "image" : container.image);
+  if (!container.entry_point.empty())
+    words.insert(words.end(), container.entry_point.begin() + 1, container.entry_point.end());
+  words.insert(words.end(), container.command.begin(), container.command.end());
+  return words;
+}
+
+Result<Container> container_named(const std::vector<Container>& containers, const std::string& name,
+                                  const std::string& file) {
+  std::vector<std::string_view> names;
+  for (const Container& container : containers) {
+    if (container.name == name) return container;
+    names.push_back(container.name);
+  }
+  return bad_input(fmt::format("describes no {}", name), file, suggestion(name, names));
 }
 
 std::optional<std::int64_t> gpus_of_container(std::string text) {

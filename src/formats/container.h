@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+
 namespace memtape {
 
 /// A folder of the host, and where a container sees it.
@@ -41,6 +43,13 @@ struct Container {
   std::optional<std::int64_t> gpus;
   int line = 0;  ///< where its file describes it
 };
+
+/// The words of `docker run` with everything that the description of a container says.
+std::vector<std::string> docker_words(const Container& container);
+
+/// The one of that name, or an Error that says which are in `file`.
+Result<Container> container_named(const std::vector<Container>& containers, const std::string& name,
+                                  const std::string& file);
 
 /// Adds the containers of the next file. Services with the same name become one, by the merge rules
 /// of the Compose specification: words and images are replaced, variables and devices are added.

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text.h"
 #include "formats/shell.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
@@ -46,50 +45,18 @@ std::string names_of(const std::vector<const Container*>& containers) {
 
 bool starts_known_program(const Container& container, const Files& files) {
   const Result<LaunchCommand> command = unwrap(docker_words(container), files);
-  return command && is_known(*command);
-}
-
-Result<Container> named(const std::vector<Container>& containers, const std::string& name,
-                        const std::string& file) {
-  std::vector<std::string_view> names;
-  for (const Container& container : containers) {
-    if (container.name == name) return container;
-    names.push_back(container.name);
-  }
-  return bad_input(fmt::format("describes no {}", name), file, suggestion(name, names));
+  return command && (is_known(*command) || looks_like_trainer_script(*command));
 }
 
 }  // namespace
 
 std::string ContainerRequest::where() const { return fmt::format("{}", fmt::join(files, ", ")); }
 
-std::vector<std::string> docker_words(const Container& container) {
-  std::vector<std::string> words{"docker", "run"};
-  for (const auto& [name, value] : container.environment) {
-    words.emplace_back("-e");
-    words.push_back(fmt::format("{}={}", name, value));
-  }
-  for (const std::string& volume : container.volumes) words.insert(words.end(), {"-v", volume});
-  if (container.gpus) {
-    words.emplace_back("--gpus");
-    words.push_back(fmt::format("{}", *container.gpus));
-  }
-  if (!container.entry_point.empty()) {
-    words.emplace_back("--entrypoint");
-    words.push_back(container.entry_point.front());
-  }
-  words.push_back(container.image.empty() ? "image" : container.image);
-  if (!container.entry_point.empty())
-    words.insert(words.end(), container.entry_point.begin() + 1, container.entry_point.end());
-  words.insert(words.end(), container.command.begin(), container.command.end());
-  return words;
-}
-
 Result<std::optional<ContainerRequest>> container_request(ContainerWords words) {
   std::vector<std::pair<std::string, std::string>> environment;
   for (; !words.empty(); words = words.subspan(1)) {
     auto variable = shell_assignment(words.front());
-    if (!variable && words.front() != "sudo") break;
+    if (!variable && words.front() != "sudo" && words.front() != "env") break;
     if (variable) environment.push_back(*std::move(variable));
   }
   if (words.empty()) return std::nullopt;
@@ -120,20 +87,20 @@ Result<Container> chosen_container(const std::vector<Container>& containers,
   if (request.names.size() > 1)
     return bad_input(fmt::format("one at a time: {}", fmt::join(request.names, ", ")),
                      request.where());
-  if (!request.names.empty()) return named(containers, request.names.front(), request.where());
+  if (!request.names.empty())
+    return container_named(containers, request.names.front(), request.where());
   std::vector<const Container*> known, all;
   for (const Container& container : containers) {
     all.push_back(&container);
     if (starts_known_program(container, files)) known.push_back(&container);
   }
-  if (known.size() == 1) return *known.front();
-  if (known.size() > 1)
+  // The replicas of one job bear one name; the first says what all of them run.
+  const std::vector<const Container*>& meant = known.empty() ? all : known;
+  if (std::ranges::count(meant, meant.front()->name, &Container::name) == std::ssize(meant))
+    return *meant.front();
+  if (!known.empty())
     return bad_input(fmt::format("describes several servers: {}", names_of(known)), request.where(),
                      "name one of them after it");
-  // The replicas of one job bear one name; the first says what all of them run.
-  const std::string& first = containers.front().name;
-  if (std::ranges::count(containers, first, &Container::name) == std::ssize(containers))
-    return containers.front();
   return unsupported(fmt::format("none of {} starts a program that is known", names_of(all)),
                      request.where());
 }

@@ -15,9 +15,6 @@
 
 namespace memtape::launch {
 
-/// The words of `docker run` with everything that the description of a container says.
-std::vector<std::string> docker_words(const Container& container);
-
 /// A command that starts the containers of a file.
 struct ContainerRequest {
   std::vector<std::string> files;  ///< empty: the compose file of the folder
