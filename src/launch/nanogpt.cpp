@@ -24,8 +24,10 @@ Result<Settings> read_nanogpt(const LaunchCommand& command, const WordStyle&) {
   Settings settings;
   for (const std::string& word : command.arguments) {
     if (is_config(word)) {
-      const Result<std::string> text = command.files->read(word);
-      if (!text) return tl::unexpected(text.error());
+      Result<std::string> text = command.files->read(word);
+      const auto shipped = meaning_of(word.substr(word.rfind('/') + 1), data::nanogpt_configs());
+      if (!text && shipped.empty()) return tl::unexpected(text.error());
+      if (!text) text = std::string(shipped), std::ranges::replace(*text, ';', '\n');
       set_assignments(*text, word, settings);
       continue;
     }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "formats/flags.h"
+#include "formats/yaml_pair.h"
 #include "launch/programs.h"
 
 namespace memtape::launch {
@@ -56,16 +57,9 @@ Result<Settings> read_named(std::span<const std::string> words, std::string_view
 Result<Settings> read_pairs(std::span<const std::string> words, std::string_view program) {
   Settings settings;
   for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos)
-      return bad_input(fmt::format("unexpected word {}", word), std::string(program),
-                       "name=value after the file");
-    const Result<YamlNode> value =
-        read_yaml_mapping(fmt::format("v: {}", word.substr(equals + 1)), word);
+    Result<YamlNode> value = read_yaml_pair(word, program, "name=value after the file");
     if (!value) return tl::unexpected(value.error());
-    settings.set({.name = word.substr(0, equals),
-                  .value = value->children.front(),
-                  .where = fmt::format("{}: {}", program, word)});
+    settings.set({value->key, *value, fmt::format("{}: {}", program, word)});
   }
   return settings;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "formats/yaml_pair.h"
 #include "launch/programs.h"
 #include "launch/reading.h"
 #include "launch/words.h"
@@ -21,15 +22,12 @@ constexpr auto kOwnModels = std::to_array<std::string_view>({"llama", "mistral",
 
 /// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
 Result<void> override_with(const std::string& word, YamlNode& config) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos)
-    return bad_input(fmt::format("unexpected word {}", word), "tune run", "key=value");
-  Result<YamlNode> value = read_yaml_mapping("v: " + word.substr(equals + 1), word);
+  Result<YamlNode> value = read_yaml_pair(word, "tune run", "key=value");
   if (!value) return tl::unexpected(value.error());
-  std::string key = word.substr(0, equals);
+  std::string key = value->key;
   if (const YamlNode* part = config.find(key); part && part->find("_component_"))
-    if (value->children.front().kind == YamlNode::Kind::scalar) key += "._component_";
-  config.set_at(key, std::move(value->children.front()));
+    if (value->kind == YamlNode::Kind::scalar) key += "._component_";
+  config.set_at(key, *std::move(value));
   return {};
 }
 
@@ -143,12 +141,12 @@ void add_plain_program(Reading& reading, const TorchtuneWords& words) {
 Result<Settings> read_torchtune(const LaunchCommand& command, const WordStyle&) {
   const Result<TorchtuneWords> words = read_recipe(command);
   if (!words) return tl::unexpected(words.error());
-  const Result<std::string> text = command.files->read(words->config);
-  if (!text) {
-    Error error = text.error();
-    error.hint = "tune cp writes the configurations that torchtune ships";
-    return tl::unexpected(std::move(error));
-  }
+  Result<std::string> text = command.files->read(words->config);
+  const auto shipped = meaning_of(words->config, data::torchtune_configs());
+  if (!text && shipped.empty())
+    return bad_input("neither a file nor a configuration that torchtune ships", words->config,
+                     suggestion(words->config, words_of(data::torchtune_configs())));
+  if (!text) text = std::string(shipped);
   Result<YamlNode> mapping = read_yaml_mapping(*text, words->config);
   if (!mapping) return tl::unexpected(mapping.error());
   for (const std::string& word : words->overrides)
@@ -179,6 +177,8 @@ void say_torchtune(Reading& reading) {
   reading.add_options();
   if (settings.on("enable_activation_checkpointing"))
     reading.translation.add("gradient-checkpointing", "full");
+  if (!reading.command.files->read(words->config))
+    reading.warn(words->config + ": not here, taken to be the one that torchtune 0.6.1 ships");
   if (!settings.find("tokenizer.max_seq_len"))
     reading.warn(
         "tokenizer.max_seq_len is not set: samples decide; --sequence-length before the -- says "
