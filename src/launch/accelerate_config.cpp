@@ -18,12 +18,10 @@ void note_members(const Settings& settings, std::string_view name, std::string_v
         option_text(member));
 }
 
-/// "zero3" of examples/accelerate_configs/deepspeed_zero3.yaml.
+/// "zero3" of examples/accelerate_configs/deepspeed_zero3.yaml, which is copied under its own name.
 std::string_view shipped_name(std::string_view path) {
-  constexpr std::string_view kFolder = "accelerate_configs/", kDeepSpeed = "deepspeed_";
-  const std::size_t folder = path.rfind(kFolder);
-  if (folder == path.npos) return {};
-  path.remove_prefix(folder + kFolder.size());
+  constexpr std::string_view kDeepSpeed = "deepspeed_";
+  path.remove_prefix(path.rfind('/') + 1);
   if (path.starts_with(kDeepSpeed)) path.remove_prefix(kDeepSpeed.size());
   return path.substr(0, path.find('.'));
 }

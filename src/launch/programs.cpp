@@ -32,6 +32,9 @@ constexpr auto kPrograms = std::to_array<Program>({
      "run_qa_no_trainer.py; run_swag_no_trainer.py; run_summarization_no_trainer.py; "
      "run_translation_no_trainer.py",
      translate_by<kNoTrainerExample>},
+    {"swift sft; swift pt; swift.cli.main sft; swift.cli.main pt; swift.cli.sft; swift.cli.pt; "
+     "swift/cli/sft.py; swift/cli/pt.py",
+     translate_swift},
     {"trl sft; sft.py; trl.scripts.sft", translate_trl<transformers::kSft>},
     {"trl dpo; dpo.py; trl.scripts.dpo", translate_trl<transformers::kDpo>},
     {"trl reward; reward.py; reward_modeling.py; trl.scripts.reward",
@@ -46,8 +49,6 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"qlora.py", translate_by<kQlora>},
     {"train_qwen.py; qwenvl.train.train_qwen", translate_by<kQwenVl>},
     {"fastchat.train.train_lora; fastchat/train/train_lora.py", translate_by<kFastChatLora>},
-    {"swift sft; swift pt; swift.cli.main sft; swift.cli.main pt; swift.cli.sft; swift.cli.pt",
-     translate_swift},
     {"axolotl train; axolotl.cli.train", translate_by<kAxolotl>},
     {"tune run", translate_by<kTorchtune>},
     {"litgpt finetune; litgpt finetune_lora", translate_by<kLitgptLora>},

@@ -66,6 +66,9 @@ std::string_view sounds_like(std::string_view name, const std::vector<std::strin
 
 void say_own_script(Reading& reading) {
   const std::string& script = reading.command.program;
+  for (const std::string_view part : parts_between(script.substr(0, script.find('.')), '_'))
+    if (meaning_of(part, data::adapter_words()) == "trainer")
+      reading.translation.unread.push_back({script, "trainer"});
   for (const std::string& name : names_of_its_own(reading.command)) {
     // --full_finetune False says adapters.
     const bool all = name.starts_with("full_") || name.find("_full") != std::string::npos;
@@ -95,7 +98,7 @@ void say_own_script(Reading& reading) {
 void take_script_model(Reading& reading) {
   Settings& settings = reading.settings;
   std::optional<std::string> model = settings.text("model_name_or_path");
-  for (const char* name : {"config_name", "model_name"})
+  for (const char* name : {"config_name", "model_name", "base_model", "model_path"})
     if (!model) model = settings.text(name);
   reading.take_model(model, "--model_name_or_path MODEL, or --config_name for one from scratch");
   add_weights(settings.find("dtype") ? "dtype" : "torch_dtype", reading);
@@ -108,7 +111,7 @@ const SettingsProgram kOwnScript{.table = data::own_script_settings,
                                  .checks_names = false};
 
 bool looks_like_trainer_script(const LaunchCommand& command) {
-  if (!command.program.ends_with(".py")) return false;
+  if (!command.program.ends_with(".py") && !command.is_module) return false;
   return std::ranges::any_of(command.arguments, [](std::string word) {
     std::ranges::replace(word, '-', '_');
     return word.starts_with("__model_name_or_path") ||

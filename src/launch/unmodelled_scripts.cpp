@@ -46,7 +46,8 @@ Result<void> check_script(const LaunchCommand& command) {
   std::string_view name = script_name(command);
   if (const auto trains = meaning_of(name, data::unmodelled_trl_trainers()); !trains.empty())
     return unsupported(fmt::format("trl's {} is not modelled", trains), command.program, kTrlHas);
-  if (command.program == "trl")
+  if (command.program == "trl" &&
+      meaning_of(fmt::format("trl_{}", name), data::unmodelled_programs()).empty())
     return bad_input(fmt::format("\"{}\" is no trainer of trl's", name), command.program, kTrlHas);
   constexpr std::string_view kLoop = "_no_trainer";
   const bool is_loop = name.ends_with(kLoop);
