@@ -48,6 +48,7 @@
 #include "ghost/ops/sum_of_bools.h"
 #include "model/type_of.h"
 #include "nn/layers.h"
+#include "release/trl_changes.h"
 
 namespace memtape::transformers {
 namespace {
@@ -101,13 +102,15 @@ class Trainer {
     reference_->wrap_in(*reference_wrapper_);
   }
 
-  /// apply_liger_kernel; it leaves the head to trl where trl has taken it, and classifiers theirs:
-  /// it replaces the forward of ...ForCausalLM alone.
+  /// apply_liger_kernel; it leaves the head to trl where trl has taken it (before, SFT's loss was
+  /// the model's own), and classifiers theirs: it replaces the forward of ...ForCausalLM alone.
   Result<void> use_liger_kernels(std::string_view family) {
     if (!recipe_.use_liger_kernel) return {};
     const LigerRecipe& liger = trainer_of(recipe_).liger_kernel_config;
     if (const Result<void> done = liger::apply(model_, family, liger); !done) return done;
-    if (liger.fused_linear_cross_entropy && liger::has_fused_head(family) && !recipe_.is_of_trl() &&
+    const bool is_trls = recipe_.is_of_trl() &&
+                         (!trainer_of(recipe_).sft || recipe_.release.has(changes::kTrlFusesHead));
+    if (liger.fused_linear_cross_entropy && liger::has_fused_head(family) && !is_trls &&
         !is_classification(recipe_.task))
       prepared_.replace_forward(
           [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });

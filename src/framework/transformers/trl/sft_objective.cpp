@@ -49,6 +49,8 @@ SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model
       batch_tokens_(recipe.micro_batch_size * recipe.sequence_length),
       ranks_(recipe.layout.gpus),
       dynamic_fine_tuning_(trainer_of(recipe).sft->loss_type == "dft"),
+      has_ligers_head_(recipe.use_liger_kernel &&
+                       trainer_of(recipe).liger_kernel_config.fused_linear_cross_entropy),
       smooths_labels_(trainer_of(recipe).label_smoothing_factor != 0.0),
       balances_experts_(trainer_of(recipe).balances_experts.value_or(true)),
       averages_tokens_(trainer_of(recipe).averages_tokens_across_devices) {}
@@ -112,10 +114,11 @@ void SftObjective::log_metrics(const Inputs& inputs, const FusedOutput& outputs)
   }
 }
 
-/// Trainer's own loss, and what is logged of its logits.
+/// Trainer's own loss, and what is logged of its logits, which Liger's head does not return (trl
+/// 0.16 to 1.14, SFTTrainer.compute_loss).
 Tensor SftObjective::loss_of_logits(const Inputs& inputs) {
   const family::ModelOutput outputs = of_trainer_.compute(inputs);
-  log_metrics_of_logits(outputs.logits, inputs.labels);
+  if (outputs.logits.defined()) log_metrics_of_logits(outputs.logits, inputs.labels);
   if (!ghost::session().training) passed_.reset();
   return outputs.loss;
 }
@@ -123,7 +126,8 @@ Tensor SftObjective::loss_of_logits(const Inputs& inputs) {
 Tensor SftObjective::compute_loss(const Inputs& inputs) {
   passed_.reset();
   if (inputs.position_ids.defined()) passed_.emplace(inputs);
-  const bool chunks = ghost::has(changes::kTrlChunksSft) || dynamic_fine_tuning_;
+  const bool chunks =
+      (ghost::has(changes::kTrlChunksSft) || dynamic_fine_tuning_) && !has_ligers_head_;
   if (!chunks && !ghost::has(changes::kTrlFusesHead)) return loss_of_logits(inputs);
   Locals kept;
   Tensor loss = smooths_labels_ ? smoothed_loss(inputs, kept) : fused_loss(inputs, kept);

@@ -55,6 +55,7 @@ class SftObjective final : public Objective {
   std::optional<std::int64_t> scored_;  ///< the labels of a training batch that count; not set: all
   std::int64_t batch_tokens_, ranks_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
+  bool has_ligers_head_;      ///< use_liger_kernel
   bool smooths_labels_, balances_experts_, averages_tokens_;
 };
 
