@@ -56,26 +56,27 @@ Result<void> settle_cpo(CpoRecipe& cpo, std::int64_t sequence_length) {
                    "less than " + std::to_string(sequence_length));
 }
 
-/// __post_init__'s steps_per_generation and generation_batch_size.
+/// __post_init__'s steps_per_generation and generation_batch_size, which is of all processes there
+/// and of each of them in the recipe; a prompt's completions may lie on several.
 Result<void> settle_batches(GrpoRecipe& grpo, const TrainRecipe& recipe) {
-  const std::int64_t batch = recipe.micro_batch_size;
+  const std::int64_t batch = recipe.micro_batch_size, ranks = recipe.layout.gpus;
   if (grpo.generation_batch_size && grpo.steps_per_generation)
     return bad_input("generation_batch_size and steps_per_generation exclude each other",
                      "--generation_batch_size", "one of the two");
-  if (grpo.generation_batch_size && *grpo.generation_batch_size % batch != 0)
-    return bad_input("no multiple of the batch of a device", "--generation_batch_size",
-                     "a multiple of " + std::to_string(batch));
+  if (grpo.generation_batch_size && *grpo.generation_batch_size % (batch * ranks) != 0)
+    return bad_input("no multiple of the batch of all devices", "--generation_batch_size",
+                     "a multiple of " + std::to_string(batch * ranks));
   if (grpo.generation_batch_size)
-    grpo.steps_per_generation = *grpo.generation_batch_size / batch;
+    grpo.steps_per_generation = *grpo.generation_batch_size / (batch * ranks);
   else
     grpo.steps_per_generation = grpo.steps_per_generation.value_or(
         recipe.release.has(changes::kTrlGeneratesForTheStep) ? recipe.gradient_accumulation : 1);
   grpo.generation_batch_size = batch * *grpo.steps_per_generation;
   if (grpo.num_generations < 2)
     return bad_input("the completions of a prompt are compared", "--num_generations", "2 or more");
-  if (*grpo.generation_batch_size % grpo.num_generations != 0)
+  if (*grpo.generation_batch_size * ranks % grpo.num_generations != 0)
     return bad_input(
-        "the completions made at once, " + std::to_string(*grpo.generation_batch_size) +
+        "the completions made at once, " + std::to_string(*grpo.generation_batch_size * ranks) +
             ", are no multiple of those of a prompt",
         "--num_generations", "a divisor of it, or another --per_device_train_batch_size");
   return {};
