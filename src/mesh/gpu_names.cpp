@@ -135,7 +135,9 @@ const GpuFacts* gpu_named(std::string_view name) {
       return &gpu;
   const std::string typed = plain(name);
   for (const GpuFacts& gpu : data::gpus()) {
-    if (is_named(gpu.id, typed)) return &gpu;
+    if (is_named(gpu.id, typed) ||
+        is_named(fmt::format("{}-{}gb", gpu.id, gpu.marketing_gb), typed))
+      return &gpu;
     for (const std::string_view sold : names_sold(gpu))
       if (is_named(plain(sold), typed)) return &gpu;
   }
