@@ -204,6 +204,16 @@ void rename(std::string_view group, const Reading& reading, Settings& arguments)
       arguments.set({std::string(row.as), setting->value, setting->where});
 }
 
+/// optim_args as a mapping becomes key=value,... (core/builders/base.py).
+void add_optimizer_words(const Settings& settings, Settings& arguments) {
+  const GivenSetting* const given = settings.find("optim_args");
+  std::vector<std::string> words;
+  for (const YamlNode& member : given ? given->value.children : std::vector<YamlNode>())
+    words.push_back(fmt::format("{}={}", member.key, option_text(member)));
+  if (!words.empty())
+    arguments.set_text("optim_args", fmt::format("{}", fmt::join(words, ",")), given->where);
+}
+
 /// TRLConfig (utils/schemas/trl.py), whose fields are GRPOConfig's by their names, apart from what
 /// names rewards and asks for axolotl's own prefetching.
 void add_grpo(const Settings& settings, Settings& arguments) {
@@ -301,6 +311,7 @@ void say_axolotl(Reading& reading) {
   add_offloading(reading);
   Settings arguments;
   rename("argument", reading, arguments);
+  add_optimizer_words(settings, arguments);
   add_reinforcement(trainer, reading, arguments);
   add_axolotl_sharding(arguments, reading);
   if (trainer) translation.add("trainer", trainer->trainer);
