@@ -85,7 +85,8 @@ Result<void> explain_text(std::string_view text, const std::string& name, Explan
     return bad_input(
         "holds no memory figures that are known", name,
         "a snapshot, a trace, an out-of-memory message, or a log of vLLM, SGLang, llama.cpp, "
-        "Megatron, torchtitan, DeepSpeed, axolotl, nvidia-smi or torch.cuda.memory_summary()");
+        "Megatron, torchtitan, DeepSpeed, axolotl, torchtune, ms-swift, nvidia-smi or "
+        "torch.cuda.memory_summary()");
   for (OomMessage& message : messages) e.messages.push_back(explained(std::move(message), figures));
   e.figures.insert(e.figures.end(), figures.begin(), figures.end());
   return {};

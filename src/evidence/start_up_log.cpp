@@ -24,7 +24,7 @@ struct Phrase {
   Bytes scale = 0;  ///< of numbers without a unit of their own
 };
 
-constexpr Bytes kMi = 1_MiB;
+constexpr Bytes kMi = 1_MiB, kGi = 1_GiB;
 constexpr std::array kPhrases{
     Phrase{"vllm", "weights", "Model loading took", "Model loading took"},
     Phrase{"vllm", "weights", "Loading model weights took", "Loading model weights took"},
@@ -83,6 +83,20 @@ constexpr std::array kPhrases{
     Phrase{"deepspeed", "peak_allocated", "Max_MA", "Max_MA "},
     Phrase{"deepspeed", "reserved", "Max_MA", " CA "},
     Phrase{"deepspeed", "peak_reserved", "Max_MA", "Max_CA "},
+    // torchtune's log_memory_stats, and what it logs of a step (training/memory.py, 0.2 to 0.6).
+    Phrase{"torchtune", "peak_allocated", "peak memory alloc:", "peak memory alloc:"},
+    Phrase{"torchtune", "peak_allocated", "peak memory allocation:", "peak memory allocation:"},
+    Phrase{"torchtune", "peak_reserved", "peak memory reserved:", "peak memory reserved:"},
+    Phrase{"torchtune", "peak_allocated", "peak_memory_alloc:", "peak_memory_alloc:", Unit::bytes,
+           kGi},
+    Phrase{"torchtune", "peak_reserved",
+           "peak_memory_reserved:", "peak_memory_reserved:", Unit::bytes, kGi},
+    // max_memory_reserved of all GPUs of a process (trainers/mixin.py of ms-swift 3 and 4).
+    Phrase{"ms-swift", "peak_reserved", "'memory(GiB)':", "'memory(GiB)':", Unit::bytes, kGi},
+    // The cells about memory of Unsloth's notebooks say GB and divide by 2^30.
+    Phrase{"unsloth", "device", "Max memory = ", "Max memory = ", Unit::bytes, kGi},
+    Phrase{"unsloth", "peak_reserved",
+           "Peak reserved memory = ", "Peak reserved memory = ", Unit::bytes, kGi},
 };
 
 /// "1,024" of a log that groups digits: a count.

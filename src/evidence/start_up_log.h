@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LogFigure: one figure of memory that a log states. Such figures are in the start-up lines of
-// vLLM, SGLang and llama.cpp, in the memory lines of Megatron, torchtitan, DeepSpeed, axolotl and
+// vLLM, SGLang and llama.cpp, in the memory lines of Megatron, torchtitan, DeepSpeed, axolotl, torchtune, ms-swift, Unsloth and
 // its trainers, in the tables of nvidia-smi (also pmon), and in torch.cuda.memory_summary().
 #pragma once
 
