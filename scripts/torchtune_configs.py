@@ -33,7 +33,7 @@ def registry(folder):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    neutral = {name for name, kind, *_ in rows("data/settings/torchtune.txt") if kind == "-"} | {"checkpointer", "loss"}
+    neutral = {name for name, kind, *_ in rows("data/settings/torchtune.txt") if kind == "-"} | {"checkpointer"}
     print("# What memory depends on in the configurations that torchtune (0.6.1, recipes/configs) ships, by the names of its registry.")
     print("# scripts/torchtune_configs.py writes it.")
     for name, file in sorted(set(registry(folder))):
