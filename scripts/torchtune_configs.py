@@ -39,6 +39,7 @@ def main():
     for name, file in sorted(set(registry(folder))):
         settings = yaml.safe_load((folder / "recipes/configs" / file).read_text(encoding="utf-8"))
         said = {key: value for key, value in settings.items() if key not in neutral}
+        said["dataset"] = {key: value for key, value in settings.get("dataset", {}).items() if key == "packed"}
         said["tokenizer"] = {"max_seq_len": settings.get("tokenizer", {}).get("max_seq_len")}
         said["optimizer"] = {key: value for key, value in settings["optimizer"].items() if key in ("_component_", "fused")}
         print(name, json.dumps(said))
