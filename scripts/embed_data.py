@@ -17,6 +17,7 @@
     scripts/embed_data.py unread_files data/upstream/transformers.unread.tsv OUTPUT.cpp   those of src/release/unread_files.h
     scripts/embed_data.py published_layouts data/published_layouts.tsv OUTPUT.cpp   the rows of src/plan/published.h
     scripts/embed_data.py families src/family/models OUTPUT.cpp    the list of src/family/registry.h
+    scripts/embed_data.py dialects src/framework/dialects.txt OUTPUT.cpp   the list of src/framework/dialects.h
 """
 
 import json
@@ -385,6 +386,20 @@ def families(folder):
     )
 
 
+def dialects(path):
+    names = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    for name in names:
+        if not (path.parent / name / "dialect.cpp").exists():
+            sys.exit(f"{path}: {name} has no dialect.cpp")
+    declared = "".join(f"namespace {name} {{\nextern const Dialect kDialect;\n}}\n" for name in names)
+    listed = "".join(f"    &{name}::kDialect,\n" for name in names)
+    return (
+        f'{HEAD}#include "framework/dialects.h"\n\nnamespace memtape {{\n\n{declared}\n'
+        f"namespace {{\nconstexpr const Dialect* kDialects[] = {{\n{listed}}};\n}}  // namespace\n\n"
+        "std::span<const Dialect* const> dialects() { return kDialects; }\n\n}  // namespace memtape\n"
+    )
+
+
 def published_layouts(path):
     """A line is a layout; what tells its model from others comes from the catalog's configuration."""
     index = [json.loads(line) for line in (path.parent / "models/INDEX.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -424,6 +439,7 @@ def main():
         "unread_files": unread_files,
         "published_layouts": published_layouts,
         "families": families,
+        "dialects": dialects,
     }
     generated = kinds[kind](pathlib.Path(source))
     pathlib.Path(output).write_text(generated, encoding="utf-8")

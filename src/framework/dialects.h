@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All dialects. A training framework is a folder of src/framework and a row of dialects.cpp.
+// All dialects. A training framework is a folder of src/framework and a line of dialects.txt, of
+// which the build makes their list.
 #pragma once
 
 #include <span>
