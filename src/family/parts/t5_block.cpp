@@ -27,6 +27,13 @@ void clamp_inf_values(Tensor& hidden_states, Tensor& clamp_value) {
   hidden_states = ghost::clamp(hidden_states, negative, clamp_value);
 }
 
+/// The inputs one by one, as hooks of a module look at them.
+template <class Call>
+T5BlockOutput with_each(const T5BlockInputs& in, const Call& call) {
+  return call(in.attention_mask, in.position_bias, in.encoder_hidden_states,
+              in.encoder_attention_mask, in.encoder_decoder_position_bias, in.cache_position);
+}
+
 }  // namespace
 
 T5Block::T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, nn::ListIndex index)
@@ -45,7 +52,8 @@ T5Block::T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, nn:
 T5BlockOutput T5Block::operator()(const Tensor& x, const T5BlockInputs& in) {
   if (tree_.gradient_checkpointing == nn::GradientCheckpointing::reentrant)
     return call_reentrant(x, in);
-  return GradientCheckpointingLayer::operator()(x, in);
+  return with_each(
+      in, [&](const auto&... each) { return GradientCheckpointingLayer::operator()(x, each...); });
 }
 
 /// What a reentrant checkpoint saves goes with it; what comes by name stays in the partial that
@@ -70,7 +78,8 @@ T5BlockOutput T5Block::call_reentrant(const Tensor& x, const T5BlockInputs& in) 
     given.encoder_hidden_states = inputs[2];
     given.encoder_decoder_position_bias = inputs[3];
     const nn::LayerFrame frame;
-    T5BlockOutput out = Module::operator()(inputs[0], given);
+    T5BlockOutput out = with_each(
+        given, [&](const auto&... each) { return Module::operator()(inputs[0], each...); });
     return std::vector<Tensor>{std::move(out.hidden_states), std::move(out.self_attn_position_bias),
                                std::move(out.cross_attn_position_bias)};
   };
@@ -79,21 +88,23 @@ T5BlockOutput T5Block::call_reentrant(const Tensor& x, const T5BlockInputs& in) 
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
 }
 
-T5BlockOutput T5Block::forward(const Tensor& x, const T5BlockInputs& in) {
+T5BlockOutput T5Block::forward(const Tensor& x, const Tensor& attention_mask,
+                               const Tensor& position_bias, const Tensor& encoder_hidden_states,
+                               const Tensor& encoder_attention_mask,
+                               const Tensor& encoder_decoder_position_bias,
+                               const Tensor& cache_position) {
   T5BlockOutput out;
   Tensor clamp_value;
   T5AttentionOutput attended =
-      self_attention_(x, in.attention_mask, Tensor(), in.position_bias, in.cache_position);
+      self_attention_(x, attention_mask, Tensor(), position_bias, cache_position);
   out.hidden_states = std::move(attended.attn_output);
   out.self_attn_position_bias = std::move(attended.position_bias);
   clamp_inf_values(out.hidden_states, clamp_value);
   if (cross_attention_) {
     Tensor query_length;
-    if (in.cache_position.defined() && !is_umt5_)
-      query_length = in.cache_position.slice(0, 0, 1).add(1);
-    attended =
-        (*cross_attention_)(out.hidden_states, in.encoder_attention_mask, in.encoder_hidden_states,
-                            in.encoder_decoder_position_bias, in.cache_position);
+    if (cache_position.defined() && !is_umt5_) query_length = cache_position.slice(0, 0, 1).add(1);
+    attended = (*cross_attention_)(out.hidden_states, encoder_attention_mask, encoder_hidden_states,
+                                   encoder_decoder_position_bias, cache_position);
     out.hidden_states = std::move(attended.attn_output);
     out.cross_attn_position_bias = std::move(attended.position_bias);
     clamp_inf_values(out.hidden_states, clamp_value);

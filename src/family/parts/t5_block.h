@@ -26,7 +26,10 @@ class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
   T5Block(const nn::Scope& scope, const T5Config& config, bool is_decoder, nn::ListIndex index);
 
   T5BlockOutput operator()(const Tensor& hidden_states, const T5BlockInputs& in);
-  T5BlockOutput forward(const Tensor& hidden_states, const T5BlockInputs& in);
+  T5BlockOutput forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                        const Tensor& position_bias, const Tensor& encoder_hidden_states,
+                        const Tensor& encoder_attention_mask,
+                        const Tensor& encoder_decoder_position_bias, const Tensor& cache_position);
 
  private:
   T5BlockOutput call_reentrant(const Tensor& hidden_states, const T5BlockInputs& in);
