@@ -144,7 +144,7 @@ class HybridForCausalLM : public PretrainedModel {
       if (balances_load()) {
         aux_loss = load_balancing_loss(router_logits, config_.num_experts,
                                        config_.num_experts_per_tok, batch.attention_mask);
-        ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
+        if (loss.defined()) ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
       }
     return {std::move(loss), std::move(logits)};
   }

@@ -54,7 +54,7 @@ class MoeForCausalLM : public PretrainedModel, public RoutedModel {
     Tensor aux_loss;
     if (config_.output_router_logits) {
       aux_loss = balancing_loss(router_logits, batch.attention_mask);
-      ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
+      if (loss.defined()) ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
     }
     return {std::move(loss), std::move(logits)};
   }
