@@ -108,7 +108,8 @@ Result<TorchtuneWords> read_recipe(const LaunchCommand& command) {
                      "full_finetune_single_device");
 }
 
-/// shard_model: layer by layer, and the root, which is not resharded after its forward.
+/// shard_model: layer by layer, and the root, which is not resharded after its forward, of a model
+/// that is made without data (setup_model of recipes/full_finetune_distributed.py).
 void add_torchtune_sharding(Reading& reading) {
   Settings& settings = reading.settings;
   const std::int64_t replicas = settings.whole("data_parallel_replicate_dim").value_or(1),
@@ -122,6 +123,7 @@ void add_torchtune_sharding(Reading& reading) {
     strategy.add("reshard_after_forward", false);
   if (replicas > 1) strategy.add_json("mesh", fmt::format("[{}, {}]", replicas, gpus / replicas));
   reading.translation.add("strategy", strategy.text());
+  reading.translation.add("init-device", settings.on("fsdp_cpu_offload") ? "cpu" : "meta");
 }
 
 /// transformers' model in the place of torchtune's.
@@ -145,7 +147,8 @@ Result<Settings> read_torchtune(const LaunchCommand& command, const WordStyle&) 
   const auto shipped = meaning_of(words->config, data::torchtune_configs());
   if (!text && shipped.empty())
     return bad_input("neither a file nor a configuration that torchtune ships", words->config,
-                     suggestion(words->config, words_of(data::torchtune_configs())));
+                     suggestion(words->config, words_of(data::torchtune_configs())) +
+                         "; tune cp writes those of other releases");
   if (!text) text = std::string(shipped);
   Result<YamlNode> mapping = read_yaml_mapping(*text, words->config);
   if (!mapping) return tl::unexpected(mapping.error());
