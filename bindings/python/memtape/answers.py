@@ -636,6 +636,7 @@ class PlanRow(Read):
     tokens_per_second: float
     mfu: Optional[float]
     peak_device_bytes: Optional[int]
+    run_micro_batches: Optional[int]
     within_limit_bytes: Optional[int]
     headroom_bytes: Optional[int]
     fits: Optional[bool]
@@ -655,7 +656,7 @@ class PlanRow(Read):
         ("stages", each(PlanRowStage._of)),
         ("command", tuple),
     )
-    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("rank", "step_seconds", "ttft_seconds", "tpot_seconds", "users", "within_limit_bytes", "cost_per_hour", "launch", "sacrifice", "stages",))
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("rank", "step_seconds", "ttft_seconds", "tpot_seconds", "users", "run_micro_batches", "within_limit_bytes", "cost_per_hour", "launch", "sacrifice", "stages",))
 
 
 @dataclass(frozen=True, repr=False)
