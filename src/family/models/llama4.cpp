@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "family/caches/key_value_cache.h"
+#include "family/caches/own_cache.h"
 #include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/experts.h"
@@ -338,11 +339,8 @@ class Llama4ForCausalLM : public DecoderForCausalLM<Llama4TextParts> {
         keeps_router_logits_(config.output_router_logits) {}
 
   ModelOutput forward(const Batch& batch) override {
-    KeyValueCache past_key_values({.sliding_windows = sliding_windows()});
-    const bool makes_one = use_cache_ && !KeyValueCache::passed() &&
-                           tree.gradient_checkpointing == nn::GradientCheckpointing::off;
+    const OwnCache past_key_values(use_cache_, tree, {.sliding_windows = sliding_windows()});
     const RouterLogits kept(keeps_router_logits_);
-    const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
     return DecoderForCausalLM::forward(batch);
   }
 

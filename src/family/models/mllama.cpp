@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "family/caches/key_value_cache.h"
+#include "family/caches/own_cache.h"
 #include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/late_shared_mask.h"
@@ -118,10 +118,7 @@ class MllamaForCausalLM : public DecoderForCausalLM<MllamaParts> {
       : DecoderForCausalLM(config, options), use_cache_(config.use_cache) {}
 
   ModelOutput forward(const Batch& batch) override {
-    KeyValueCache past_key_values({});
-    const bool makes_one = use_cache_ && !KeyValueCache::passed() &&
-                           tree.gradient_checkpointing == nn::GradientCheckpointing::off;
-    const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
+    const OwnCache past_key_values(use_cache_, tree);
     return DecoderForCausalLM::forward(batch);
   }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "family/caches/key_value_cache.h"
+#include "family/caches/own_cache.h"
 #include "family/facts.h"
 #include "family/models/gemma.h"
 #include "family/parts/delta_net_layer.h"
@@ -158,10 +159,7 @@ class WithCache : public Base {
       : Base(c, options), use_cache_(c.use_cache) {}
 
   ModelOutput forward(const Batch& batch) override {
-    KeyValueCache past_key_values({});
-    const bool makes_one = use_cache_ && !KeyValueCache::passed() &&
-                           this->tree.gradient_checkpointing == nn::GradientCheckpointing::off;
-    const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
+    const OwnCache past_key_values(use_cache_, this->tree);
     return Base::forward(batch);
   }
 

@@ -5,7 +5,7 @@
 // pass through a cache.
 #pragma once
 
-#include "family/caches/key_value_cache.h"
+#include "family/caches/own_cache.h"
 #include "family/parts/decoder.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/pointwise.h"
@@ -43,10 +43,7 @@ class ImageTextToText : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
-    KeyValueCache past_key_values({.sliding_windows = sliding_windows()});
-    const bool makes_one = config_.use_cache && !KeyValueCache::passed() &&
-                           tree.gradient_checkpointing == nn::GradientCheckpointing::off;
-    const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
+    const OwnCache past_key_values(config_.use_cache, tree, {.sliding_windows = sliding_windows()});
     Frame frame;
     Tensor hidden_states = run_text(batch, frame);
     Tensor logits = lm_head_(kept_for_logits(hidden_states, this->model_type));

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "family/caches/key_value_cache.h"
+#include "family/caches/own_cache.h"
 #include "family/parts/decoder.h"
 
 namespace memtape::family {
@@ -64,10 +64,7 @@ class TextBeforeTowersForConditionalGeneration final
   }
 
   ModelOutput forward(const Batch& batch) override {
-    KeyValueCache past_key_values({.sliding_windows = windows_});
-    const bool makes_one = use_cache_ && !KeyValueCache::passed() &&
-                           this->tree.gradient_checkpointing == nn::GradientCheckpointing::off;
-    const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
+    const OwnCache past_key_values(use_cache_, this->tree, {.sliding_windows = windows_});
     return Base::forward(batch);
   }
 
