@@ -362,6 +362,16 @@ def unread_files(path):
     )
 
 
+def registry(header, namespace, kind, function, declared, names):
+    """The definition of a function that lists constants which other files define."""
+    listed = "".join(f"    &{name},\n" for name in names)
+    return (
+        f'{HEAD}#include "{header}"\n\nnamespace {namespace} {{\n\n{declared}\n'
+        f"namespace {{\nconstexpr const {kind}* kAll[] = {{\n{listed}}};\n}}  // namespace\n\n"
+        f"std::span<const {kind}* const> {function}() {{ return kAll; }}\n\n}}  // namespace {namespace}\n"
+    )
+
+
 FACTS = re.compile(r'^extern const FamilyFacts (k\w+)\{\s*\.model_type = "([^"]+)"', re.MULTILINE)
 
 
@@ -378,12 +388,7 @@ def families(folder):
             found[model_type] = name
     names = [found[model_type] for model_type in sorted(found)]
     declared = "".join(f"extern const FamilyFacts {name};\n" for name in names)
-    listed = "".join(f"    &{name},\n" for name in names)
-    return (
-        f'{HEAD}#include "family/registry.h"\n\nnamespace memtape::family {{\n\n{declared}\n'
-        f"namespace {{\nconstexpr const FamilyFacts* kFamilies[] = {{\n{listed}}};\n}}  // namespace\n\n"
-        "std::span<const FamilyFacts* const> families() { return kFamilies; }\n\n}  // namespace memtape::family\n"
-    )
+    return registry("family/registry.h", "memtape::family", "FamilyFacts", "families", declared, names)
 
 
 def dialects(path):
@@ -392,12 +397,7 @@ def dialects(path):
         if not (path.parent / name / "dialect.cpp").exists():
             sys.exit(f"{path}: {name} has no dialect.cpp")
     declared = "".join(f"namespace {name} {{\nextern const Dialect kDialect;\n}}\n" for name in names)
-    listed = "".join(f"    &{name}::kDialect,\n" for name in names)
-    return (
-        f'{HEAD}#include "framework/dialects.h"\n\nnamespace memtape {{\n\n{declared}\n'
-        f"namespace {{\nconstexpr const Dialect* kDialects[] = {{\n{listed}}};\n}}  // namespace\n\n"
-        "std::span<const Dialect* const> dialects() { return kDialects; }\n\n}  // namespace memtape\n"
-    )
+    return registry("framework/dialects.h", "memtape", "Dialect", "dialects", declared, [f"{name}::kDialect" for name in names])
 
 
 def published_layouts(path):
