@@ -9,9 +9,6 @@
 namespace memtape::litgpt {
 namespace {
 
-constexpr std::array kAbsent{torch::kNoTrainedLayers, torch::kNoUpcasting,  torch::kNoSchedule,
-                             torch::kNoOffload,       torch::kNoInitDevice, torch::kNoFreezing};
-
 /// litgpt calls scaled_dot_product_attention, whose kernel torch chooses.
 Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recipe) {
   if (recipe.attention == AttentionChoice::sdpa) return {};
@@ -31,7 +28,7 @@ constinit const Dialect kDialect{
     .framework = {.name = "litgpt",
                   .summary = "litgpt's finetuning, of all weights or of adapters",
                   .takes = {.quantize = true},
-                  .absent = kAbsent,
+                  .absent = torch::kAbsentOfFinetuning,
                   .strategy = read_strategy,
                   .check = check_options},
     .tasks = torch::kLanguageTasks,

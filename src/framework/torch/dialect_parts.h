@@ -3,6 +3,7 @@
 // they do not have, and how options become a plan and a plan is handed to a program.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,9 @@ inline constexpr AbsentOption kNoInitDevice{"init-device", "choice of where its 
 inline constexpr AbsentOption kNoFreezing{"freeze", "parameters frozen by name"};
 inline constexpr AbsentOption kNoTrainedLayers{"train-last-layers", "layers that are not trained"};
 inline constexpr AbsentOption kNoUpcasting{"upcast-trained", "layers that are not trained"};
+/// Those for which programs that finetune a whole model, or its adapters, on one GPU have none.
+inline constexpr std::array kAbsentOfFinetuning{kNoTrainedLayers, kNoUpcasting,  kNoSchedule,
+                                                kNoOffload,       kNoInitDevice, kNoFreezing};
 
 /// The plan with the framework's own options, which `read` reads.
 template <class Own, Result<Own> (*read)(const TrainRecipe&)>

@@ -9,14 +9,11 @@
 
 namespace memtape::torchtune {
 
-constexpr std::array kAbsent{torch::kNoTrainedLayers, torch::kNoUpcasting,  torch::kNoSchedule,
-                             torch::kNoOffload,       torch::kNoInitDevice, torch::kNoFreezing};
-
 extern const Dialect kDialect;
 constinit const Dialect kDialect{
     .framework = {.name = "torchtune",
                   .summary = "torchtune's finetuning recipes, of all weights or of adapters",
-                  .absent = kAbsent,
+                  .absent = torch::kAbsentOfFinetuning,
                   .start = start,
                   .strategy = read_strategy},
     .tasks = torch::kLanguageTasks,
