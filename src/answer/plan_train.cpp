@@ -38,6 +38,7 @@ Result<PlanAnswer> plan_train(const RawOptions& options, const Outside& outside,
   const ModelRequest model{.id = source->id,
                            .config = *source->config,
                            .header = source->header ? &*source->header : nullptr};
+  if (*asked) question->search.written = (*asked)->plan;
   question->search.stopped = watch.stopped;
   question->search.progress = watch.progress;
   Result<PlanAnswer> answer =

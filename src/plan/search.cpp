@@ -500,32 +500,35 @@ class Search {
       answer_.warnings.push_back(fmt::format("Not searched: {}.", fmt::join(said, "; ")));
   }
 
-  /// The entry of the first row, which lost it when the rows were sorted.
-  const Entry* first_entry() const {
+  /// The entry of a row, which lost it when the rows were sorted.
+  const Entry* entry_of(const PlanRow& row) const {
     for (const Entry* one : shown_)
-      if (!rows_.empty() && rows_.front().framework == one->candidate.framework->name &&
-          rows_.front().layout == one->field->space->layout(one->candidate))
+      if (row.framework == one->candidate.framework->name &&
+          row.layout == one->field->space->layout(one->candidate))
         return one;
     return nullptr;
   }
 
-  void draw_first() {
-    if (const Entry* one = first_entry())
-      rows_.front().stages = one->field->clock->stages(one->candidate);
+  /// Runs all micro-batches of a row; false where they do not fit.
+  bool run_all(PlanRow& row) {
+    const Entry* const entry = entry_of(row);
+    if (!entry || !row.run_micro_batches || options_.stopped()) return true;
+    const auto exactly = confirmation_.all_ranks(entry->field->reading, row.layout);
+    if (!exactly) return true;
+    remember(*exactly);
+    say_memory(row, *entry, *exactly);
+    return exactly->fits;
   }
 
-  /// All micro-batches of the first row are run; where that then does not fit, those of the next.
-  void run_first() {
-    while (const Entry* const first = first_entry()) {
-      if (!rows_.front().run_micro_batches || options_.stopped()) return;
-      const auto exactly = confirmation_.all_ranks(first->field->reading, rows_.front().layout);
-      if (!exactly) return;
-      remember(*exactly);
-      say_memory(rows_.front(), *first, *exactly);
-      if (exactly->fits || rows_.size() == 1) return;
+  /// The first row, in its place the next where it does not fit, and the one that is written.
+  void run_shown() {
+    while (!rows_.empty() && !run_all(rows_.front()) && rows_.size() > 1) {
       rows_.erase(rows_.begin());
       answer_.asked_first = false;
     }
+    if (options_.written <= rows_.size()) run_all(rows_[options_.written - 1]);
+    if (const Entry* const first = rows_.empty() ? nullptr : entry_of(rows_.front()))
+      rows_.front().stages = first->field->clock->stages(first->candidate);
   }
 
   void sort_rows() {
@@ -546,8 +549,7 @@ class Search {
   void finish() {
     answer_.asked_first = asks_for_first_ && !shown_.empty() && shown_.front() == &entries_.front();
     sort_rows();
-    run_first();
-    draw_first();
+    run_shown();
     find_why_not();
     find_expected();
     say_left_out();

@@ -35,6 +35,7 @@ struct Progress {
 struct SearchOptions {
   Objective objective = Objective::throughput;
   std::size_t top = 5;
+  std::size_t written = 1;               ///< the plan whose program is wanted, from 1 on
   bool explains = false;                 ///< every rank of the layouts that people expect is run
   std::optional<double> price_per_hour;  ///< of one GPU
   Workers workers;
