@@ -60,6 +60,12 @@ Tensor over(const Tensor& sum, const Tensor& total_rows) {
   return total_rows.defined() ? sum.div(total_rows) : sum.div(2.0);
 }
 
+/// Times the number of experts.
+Tensor overall_loss(const Tensor& tokens_per_expert, const Tensor& router_prob_per_expert) {
+  const Tensor overall = ghost::sum_all(tokens_per_expert.mul(router_prob_per_expert.unsqueeze(0)));
+  return overall.mul(2.0);
+}
+
 /// The mask [batch, sequence] as a tensor of `sizes`, whose rows are all tokens of all layers.
 Tensor spread(const Tensor& attention_mask, std::int64_t layers, const Dims& sizes) {
   Tensor view = attention_mask.unsqueeze(0);
@@ -92,9 +98,7 @@ Tensor loss_of_all_layers(const std::vector<Tensor>& gate_logits, std::int64_t n
     tokens_per_expert = expert_mask.to_float().mean(0);
     router_prob_per_expert = routing_weights.mean(0);
   }
-  const Tensor overall_loss =
-      ghost::sum_all(tokens_per_expert.mul(router_prob_per_expert.unsqueeze(0)));
-  return overall_loss.mul(2.0);
+  return overall_loss(tokens_per_expert, router_prob_per_expert);
 }
 
 }  // namespace
@@ -119,9 +123,7 @@ Tensor load_balancing_loss(const std::vector<Tensor>& gate_logits, std::int64_t 
   }
   const Tensor tokens_per_expert = over(sums.tokens_per_expert, sums.total_rows);
   const Tensor router_prob_per_expert = over(sums.router_prob, sums.total_rows);
-  const Tensor overall_loss =
-      ghost::sum_all(tokens_per_expert.mul(router_prob_per_expert.unsqueeze(0)));
-  return overall_loss.mul(2.0);
+  return overall_loss(tokens_per_expert, router_prob_per_expert);
 }
 
 }  // namespace memtape::family

@@ -2,92 +2,20 @@
 #include "ghost/autograd/checkpoint.h"
 
 #include "ghost/autocast.h"
-#include "ghost/autograd/engine.h"
+#include "ghost/autograd/checkpoint_of_several.h"
 #include "ghost/autograd/selective_checkpoint.h"
 
 namespace memtape::ghost {
-namespace {
-
-struct CheckpointFunctionBackward final : Node {
-  using Function = std::function<CheckpointOutputs(const Tensor&)>;
-  CheckpointFunctionBackward(const Function& run_function, const Tensor& tensor,
-                             const std::function<void()>& let_go_of_saved)
-      : Node("CheckpointFunctionBackward"),
-        function(run_function),
-        let_go(let_go_of_saved),
-        requires_grad(tensor.requires_grad()),
-        autocast(session().autocast.enabled),
-        autocast_dtype(session().autocast.dtype) {}
-
-  void apply(Gradients& in, Gradients& out) override {
-    materialize_gradients(in);
-    const Tensor saved = input.unpack();
-    const Tensor detached = saved.detach();
-    detached.impl().requires_grad = requires_grad;
-    const CheckpointOutputs outputs = run_again(detached);
-    std::vector<Tensor> outputs_with_grad, gradients;
-    if (outputs.hidden_states.requires_grad()) {
-      outputs_with_grad.push_back(outputs.hidden_states);
-      gradients.push_back(in[0]);
-    }
-    if (outputs.attn_weights.defined() && outputs.attn_weights.requires_grad()) {
-      outputs_with_grad.push_back(outputs.attn_weights);
-      gradients.push_back(in[1]);
-    }
-    if (!outputs_with_grad.empty()) ghost::backward(outputs_with_grad, gradients);
-    out[0] = detached.grad();
-  }
-  void release() override {
-    input.reset();
-    if (let_go) let_go();
-  }
-
-  void materialize_gradients(Gradients& in) const {
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      if (in[i].defined()) continue;
-      const Op op("zeros", {});
-      in[i] = empty(metadata[i].sizes, metadata[i].dtype);
-    }
-  }
-
-  CheckpointOutputs run_again(const Tensor& detached) const {
-    Session& s = session();
-    const char* const node = std::exchange(s.node, "");
-    const GradMode enable_grad(true);
-    const AutocastContext context(autocast, autocast_dtype);
-    CheckpointOutputs outputs = function(detached);
-    s.node = node;
-    return outputs;
-  }
-
-  Saved input;
-  Function function;
-  std::function<void()> let_go;
-  bool requires_grad, autocast;
-  DType autocast_dtype;
-};
-
-}  // namespace
 
 CheckpointOutputs checkpoint_reentrant(
     const std::function<CheckpointOutputs(const Tensor&)>& function, const Tensor& input,
     const std::function<void()>& let_go) {
-  Ptr<CheckpointFunctionBackward> node;
-  if (session().grad_enabled && input.requires_grad()) {
-    node = make_node<CheckpointFunctionBackward>(function, input, let_go);
-    node->edges.push_back(gradient_edge(input));
-  }
-  CheckpointOutputs outputs;
-  {
-    const GradMode no_grad(false);
-    outputs = function(input);
-  }
-  if (node) {
-    node->input.keep(input);
-    set_history(outputs.hidden_states, node);
-    if (outputs.attn_weights.defined()) set_history(outputs.attn_weights, node);
-  }
-  return outputs;
+  const auto part = [function](const std::vector<Tensor>& inputs) {
+    CheckpointOutputs outputs = function(inputs.front());
+    return std::vector<Tensor>{std::move(outputs.hidden_states), std::move(outputs.attn_weights)};
+  };
+  std::vector<Tensor> outputs = checkpoint_reentrant_of_several(part, {input}, let_go);
+  return {std::move(outputs[0]), std::move(outputs[1])};
 }
 
 CheckpointFrame::CheckpointFrame(const Tensor& input, Recompute recompute)
