@@ -2,7 +2,6 @@
 #include "plan/confirm.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "predict/device_summary.h"
 #include "predict/outside.h"
 #include "predict/program.h"
-#include "predict/releases_meant.h"
 #include "predict/settings.h"
 #include "report/headline.h"
 
@@ -74,10 +72,7 @@ Result<Confirmed> Confirmation::one_rank(const Reading& reading, const NamedValu
 /// As predict_train says it.
 std::vector<Setting> Confirmation::workload_of(const TrainRecipe& recipe) const {
   const Result<TrainRecipe> settled = resolved(recipe, model_.config);
-  if (!settled) return {};
-  std::vector<Setting> workload = resolved_settings(*settled);
-  std::ranges::move(release_settings(*settled), std::back_inserter(workload));
-  return workload;
+  return settled ? workload_settings(*settled) : std::vector<Setting>();
 }
 
 /// The workload that it names is that of the whole step.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/settings.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
 #include "framework/dialects.h"
+#include "predict/releases_meant.h"
 #include "workload/train_options.h"
 
 namespace memtape {
@@ -64,6 +68,12 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
   if (r.init_device) settings.push_back({"init_device", json_quoted(name(*r.init_device))});
   settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});
   return settings;
+}
+
+std::vector<Setting> workload_settings(const TrainRecipe& recipe) {
+  std::vector<Setting> workload = resolved_settings(recipe);
+  std::ranges::move(release_settings(recipe), std::back_inserter(workload));
+  return workload;
 }
 
 }  // namespace memtape

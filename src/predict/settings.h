@@ -11,5 +11,7 @@ namespace memtape {
 struct TrainRecipe;
 
 std::vector<Setting> resolved_settings(const TrainRecipe& recipe);
+/// The same with the releases that are meant behind it.
+std::vector<Setting> workload_settings(const TrainRecipe& recipe);
 
 }  // namespace memtape

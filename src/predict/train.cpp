@@ -154,8 +154,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
       [](const auto& a, const auto& b) { return a.peak_device_bytes < b.peak_device_bytes; });
   prediction.peak_rank = peak.ranks.front();
   prediction.model = model_summary(model, recipe, run->statics);
-  prediction.workload = resolved_settings(recipe);
-  std::ranges::move(release_settings(recipe), std::back_inserter(prediction.workload));
+  prediction.workload = workload_settings(recipe);
   prediction.releases = releases_in_words(recipe);
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(given);
